@@ -1,0 +1,108 @@
+package dovetail
+
+import "time"
+
+// RunID numbers runs from 1 in the order of their submission.
+type RunID int64
+
+// State is where a run is in its life: queued → starting → running → stopping → ended.
+type State string
+
+// The states of a run.
+const (
+	Queued   State = "queued"   // waits for its core to fit, or is held
+	Starting State = "starting" // in service; not all of its core is ready yet
+	Running  State = "running"  // all of its core is ready
+	Stopping State = "stopping" // its outcome is known, its replicas are being stopped
+	Ended    State = "ended"
+)
+
+// Outcome is how a run ended; empty while it has not.
+type Outcome string
+
+// The outcomes of a run.
+const (
+	OutcomeSucceeded Outcome = "succeeded"
+	OutcomeFailed    Outcome = "failed"
+	OutcomeCancelled Outcome = "cancelled"
+	OutcomeTimedOut  Outcome = "timedout" // it ran longer than its maximum runtime
+	OutcomeLost      Outcome = "lost"     // a node with a core replica was lost
+)
+
+// Run is one submission of an application, as everybody may know it: who asked for what. It never changes.
+type Run struct {
+	ID     RunID             `json:"id"`
+	Name   string            `json:"name"`  // unique enough for people: class-id unless chosen
+	Class  string            `json:"class"` // job class: application name and parameters, the key of all learning
+	User   string            `json:"user,omitempty"`
+	Key    string            `json:"key,omitempty"`    // the client's idempotency key
+	Digest string            `json:"digest,omitempty"` // of the submitted body; tells a repeated key from a misused one
+	Params map[string]string `json:"params,omitempty"` // resolved: every declared parameter has its value
+	App    *Application      `json:"app"`
+	Hold   bool              `json:"hold,omitempty"`         // submitted on hold
+	Wait   bool              `json:"waitCapacity,omitempty"` // accepted although its core fits no cluster known so far
+}
+
+// Expected returns the runtime at full scale that the description hints at, or 0 when it says nothing.
+func (r *Run) Expected() time.Duration {
+	if r.App.Expected > 0 {
+		return time.Duration(r.App.Expected)
+	}
+	return time.Duration(r.App.Size * float64(time.Minute))
+}
+
+// Node is a machine, or a part of one, that can hold replicas.
+type Node struct {
+	Name     string            `json:"name"`
+	Address  string            `json:"address,omitempty"`
+	Capacity Resources         `json:"capacity"`
+	Labels   map[string]string `json:"labels,omitempty"`
+}
+
+// Replica names one process or container. Index is unique among the living replicas of a component: core replicas have the
+// indices below the component's Count, elastic ones those from Count on. Attempt tells successive replicas with the same
+// index apart; it grows.
+type Replica struct {
+	Run       RunID `json:"run"`
+	Component int   `json:"component"` // index into Application.Components
+	Index     int   `json:"index"`
+	Attempt   int64 `json:"attempt"`
+}
+
+// Exit is how a replica ended.
+type Exit struct {
+	Code   int    `json:"code"`             // exit code, or 128 + signal
+	Signal string `json:"signal,omitempty"` // SIGKILL, …
+	OOM    bool   `json:"oom,omitempty"`    // killed for exceeding its memory
+	Asked  bool   `json:"asked,omitempty"`  // it was told to stop
+	Lost   bool   `json:"lost,omitempty"`   // nobody knows: its node or its record disappeared
+	Why    string `json:"why,omitempty"`    // for people
+}
+
+// OK reports whether the replica ended by itself and successfully.
+func (e Exit) OK() bool { return e.Code == 0 && e.Signal == "" && !e.OOM && !e.Lost && !e.Asked }
+
+// Usage is what a replica consumed during its life so far.
+type Usage struct {
+	CPU        time.Duration `json:"cpu,omitempty"`        // CPU time
+	MemoryPeak int64         `json:"memoryPeak,omitempty"` // bytes
+	Read       int64         `json:"read,omitempty"`       // bytes read from devices
+	Written    int64         `json:"written,omitempty"`    // bytes written to devices
+}
+
+// Config is what can be switched while the system runs; every change is an event.
+type Config struct {
+	Policy           string   `json:"policy"`                     // name of a policy.Order
+	Alloc            string   `json:"alloc"`                      // rigid, malleable or flexible
+	Reclaim          string   `json:"reclaim"`                    // any (Algorithm 1) or lower
+	Preempt          bool     `json:"preempt,omitempty"`          // an arrival of higher rank may jump the serving order
+	InteractiveFirst bool     `json:"interactiveFirst,omitempty"` // interactive runs rank before all others of their priority
+	MaxWait          Duration `json:"maxWait,omitempty"`          // a run that waited longer goes first; 0 means never
+	Regrow           Duration `json:"regrow,omitempty"`           // after a reclaim, or a death, a run gets no new elastic replica for so long
+	Place            string   `json:"place"`                      // name of a place.Order: zoe, pack or spread
+}
+
+// DefaultConfig is strict FIFO with the flexible allocator and Zoe's placement.
+func DefaultConfig() Config {
+	return Config{Policy: "fifo", Alloc: "flexible", Reclaim: "any", InteractiveFirst: true, Place: "zoe"}
+}
