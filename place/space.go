@@ -1,0 +1,287 @@
+// Package place answers: on which nodes do replicas fit, and on which of them should they go?
+//
+// A Space is the free capacity of every node, with an index that finds the best node for a replica in about logarithmic
+// time.
+package place
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/dovetail-sched/dovetail"
+)
+
+// Node is one machine as placement sees it.
+type Node struct {
+	Capacity dovetail.Resources
+	Free     dovetail.Resources // negative where the capacity shrank below what is placed
+	Replicas int
+	Labels   map[string]string
+	Up       bool // it is there
+	Cordoned bool // it gets nothing new
+}
+
+func (n *Node) open() bool { return n.Up && !n.Cordoned }
+
+// Shape is what one replica asks of a node.
+type Shape struct {
+	Each  dovetail.Resources
+	Nodes map[string]string // labels that the node must have
+}
+
+// Spot is N replicas on one node.
+type Spot struct {
+	Node, N int
+}
+
+// Order is a preference among the nodes on which a replica fits: the lowest Key first; among equals the choice is fixed.
+type Order struct {
+	Name string
+	Key  func(n *Node) Key
+	// Whole says that a node is filled before the next one is looked at.
+	Whole bool
+}
+
+// Key is compared entry by entry.
+type Key [2]int64
+
+func (k Key) compare(o Key) int {
+	if c := cmp.Compare(k[0], o[0]); c != 0 {
+		return c
+	}
+	return cmp.Compare(k[1], o[1])
+}
+
+// Orders returns every placement order, by name.
+func Orders() []Order {
+	return []Order{
+		{Name: "zoe", Key: zoe},
+		{Name: "pack", Key: pack, Whole: true},
+		{Name: "spread", Key: spread},
+	}
+}
+
+// Find returns the order with this name; the error lists the names there are.
+func Find(name string) (Order, error) {
+	var names []string
+	for _, o := range Orders() {
+		if o.Name == name {
+			return o, nil
+		}
+		names = append(names, o.Name)
+	}
+	return Order{}, fmt.Errorf("unknown placement %q; expected one of %s", name, strings.Join(names, ", "))
+}
+
+// zoe prefers the least containers, then the most free memory (seed 004 §3.1.2).
+func zoe(n *Node) Key { return Key{int64(n.Replicas), -n.Free[dovetail.Memory]} }
+
+// pack prefers the node with the least free share, so that others stay empty for large replicas.
+func pack(n *Node) Key { return Key{freeShare(n)} }
+
+// spread prefers the node with the largest free share.
+func spread(n *Node) Key { return Key{-freeShare(n)} }
+
+// freeShare returns the sum over cpu and memory of the free share, in millionths.
+func freeShare(n *Node) int64 {
+	var sum int64
+	for _, k := range [...]dovetail.ResourceKind{dovetail.CPU, dovetail.Memory} {
+		if n.Capacity[k] > 0 {
+			sum += int64(float64(n.Free[k]) / float64(n.Capacity[k]) * 1e6)
+		}
+	}
+	return sum
+}
+
+// Space is the nodes of a cluster and what is free on them. Nodes are numbered from 0 in the order they were added.
+type Space struct {
+	order Order
+	nodes []Node
+	tree  []vertex // heap layout, leaves from len(tree)/2 on
+	free  dovetail.Resources
+}
+
+// vertex summarises a subtree: an upper bound of what is free on one of its open nodes, and the best key among those.
+type vertex struct {
+	room dovetail.Resources
+	best Key
+	any  bool // there is an open node
+}
+
+// NewSpace returns a space without nodes.
+func NewSpace(o Order) *Space { return &Space{order: o} }
+
+// Len returns the number of nodes.
+func (s *Space) Len() int { return len(s.nodes) }
+
+// Node returns node i; it must not be changed.
+func (s *Space) Node(i int) *Node { return &s.nodes[i] }
+
+// Free returns what is free in all, on nodes that may get new replicas.
+func (s *Space) Free() dovetail.Resources { return s.free }
+
+// SetOrder changes the preference among nodes.
+func (s *Space) SetOrder(o Order) {
+	s.order = o
+	s.rebuild()
+}
+
+// Add adds a node with nothing on it and returns its number.
+func (s *Space) Add(n Node) int {
+	n.Free = n.Capacity
+	s.nodes = append(s.nodes, n)
+	if len(s.nodes) > len(s.tree)/2 {
+		s.rebuild()
+	} else {
+		s.refresh(len(s.nodes) - 1)
+		s.free = s.free.Plus(available(&s.nodes[len(s.nodes)-1]))
+	}
+	return len(s.nodes) - 1
+}
+
+// Update changes what a node is; what is placed on it stays.
+func (s *Space) Update(i int, f func(n *Node)) {
+	n := &s.nodes[i]
+	s.free = s.free.Minus(available(n))
+	used := n.Capacity.Minus(n.Free)
+	f(n)
+	n.Free = n.Capacity.Minus(used)
+	s.free = s.free.Plus(available(n))
+	s.refresh(i)
+}
+
+// available is what a node contributes to the free total.
+func available(n *Node) dovetail.Resources {
+	if !n.open() {
+		return dovetail.Resources{}
+	}
+	return n.Free.Max(dovetail.Resources{})
+}
+
+// Take puts n replicas on node i whether they fit or not; a negative n takes them away.
+func (s *Space) Take(i int, each dovetail.Resources, n int) {
+	node := &s.nodes[i]
+	s.free = s.free.Minus(available(node))
+	node.Free = node.Free.Minus(each.Times(n))
+	node.Replicas += n
+	s.free = s.free.Plus(available(node))
+	s.refresh(i)
+}
+
+// Best returns the preferred node for one replica, or −1 if none has room.
+func (s *Space) Best(sh *Shape) int {
+	best := -1
+	if len(s.tree) > 1 {
+		s.search(1, sh, &best)
+	}
+	return best
+}
+
+func (s *Space) search(v int, sh *Shape, best *int) {
+	t := &s.tree[v]
+	if !t.any || !sh.Each.Fits(t.room) {
+		return
+	}
+	half := len(s.tree) / 2
+	if *best >= 0 && t.best.compare(s.tree[half+*best].best) >= 0 {
+		return
+	}
+	if v >= half {
+		if matches(sh.Nodes, s.nodes[v-half].Labels) {
+			*best = v - half
+		}
+		return
+	}
+	left, right := 2*v, 2*v+1
+	if s.tree[right].any && s.tree[right].best.compare(s.tree[left].best) < 0 {
+		left, right = right, left
+	}
+	s.search(left, sh, best)
+	s.search(right, sh, best)
+}
+
+// Place takes room for up to n replicas and returns where, in order of preference at the time; fewer if there is no more
+// room. Large n are placed in steps of several replicas, so that the cost grows with the nodes and not with the replicas.
+func (s *Space) Place(sh *Shape, n int) []Spot {
+	var spots []Spot
+	for n > 0 {
+		i := s.Best(sh)
+		if i < 0 {
+			break
+		}
+		step := sh.Each.Count(s.nodes[i].Free, n)
+		if !s.order.Whole {
+			step = min(step, max(1, n/(2*len(s.nodes))))
+		}
+		s.Take(i, sh.Each, step)
+		spots = append(spots, Spot{i, step})
+		n -= step
+	}
+	return spots
+}
+
+func matches(want, labels map[string]string) bool {
+	for k, v := range want { //dovetail:anyorder every entry must match
+		if labels[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Space) rebuild() {
+	half := 1
+	for half < len(s.nodes) {
+		half *= 2
+	}
+	s.tree = make([]vertex, 2*half)
+	s.free = dovetail.Resources{}
+	for i := range s.nodes {
+		s.tree[half+i] = s.leaf(i)
+		s.free = s.free.Plus(available(&s.nodes[i]))
+	}
+	for v := half - 1; v > 0; v-- {
+		s.tree[v] = join(&s.tree[2*v], &s.tree[2*v+1])
+	}
+}
+
+func (s *Space) refresh(i int) {
+	v := len(s.tree)/2 + i
+	s.tree[v] = s.leaf(i)
+	for v /= 2; v > 0; v /= 2 {
+		sum := join(&s.tree[2*v], &s.tree[2*v+1])
+		if sum == s.tree[v] {
+			return // nothing changes further up
+		}
+		s.tree[v] = sum
+	}
+}
+
+func (s *Space) leaf(i int) vertex {
+	n := &s.nodes[i]
+	if !n.open() {
+		return vertex{}
+	}
+	return vertex{room: n.Free, best: s.order.Key(n), any: true}
+}
+
+func join(a, b *vertex) vertex {
+	switch {
+	case !a.any:
+		return *b
+	case !b.any:
+		return *a
+	}
+	j := vertex{room: a.room.Max(b.room), best: a.best, any: true}
+	if b.best.compare(a.best) < 0 {
+		j.best = b.best
+	}
+	return j
+}
+
+// Admits reports whether the node takes new replicas of this shape at all, room aside.
+func (n *Node) Admits(sh *Shape) bool { return n.open() && n.Matches(sh) }
+
+// Matches reports whether the node has the labels that the shape asks for.
+func (n *Node) Matches(sh *Shape) bool { return matches(sh.Nodes, n.Labels) }
