@@ -1,0 +1,446 @@
+package sched
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/alloc"
+	"github.com/dovetail-sched/dovetail/place"
+)
+
+// backfillDepth bounds how many runs behind one that does not fit are tried in one decision.
+const backfillDepth = 1000
+
+// draft is one decision in the making. It works on the core's own state and takes back everything it did when the plan is
+// written down, so that deciding changes nothing.
+type draft struct {
+	c     *Core
+	now   time.Time
+	steps []step // to take back, last first
+	tried []*run // had steps that were taken back
+	ends  []dovetail.End
+	ended []*run
+
+	started []*run
+	order   []*run                // runs in service, in order, or nil if nobody asked yet
+	nofit   map[*place.Shape]bool // not one more such replica fits
+	failed  map[*app]bool         // a run of this application was blocked; so is every later one
+	passed  bool                  // in this round a run was passed over
+	again   bool                  // what happened in this round may let a run start that was passed over
+	reasons map[*run]dovetail.ReasonCode
+	blocked []*run // keys of reasons, in order
+}
+
+// step is one change of a grant.
+type step struct {
+	r     *run
+	ci    int
+	cl    class
+	node  int
+	delta int
+}
+
+// Decide returns what should be done now. It is pure; after Apply(Decided{plan}) it returns an empty plan.
+func (c *Core) Decide(now time.Time) dovetail.Plan {
+	if now.Before(c.now) {
+		now = c.now
+	}
+	d := c.draft(now)
+	defer d.undo()
+	d.finish()
+	d.relieve()
+	d.allocate()
+	plan := dovetail.Plan{At: now, Ends: d.ends, Assign: d.assigns()}
+	for _, r := range d.ended {
+		if r.live > 0 {
+			plan.Actions = append(plan.Actions, dovetail.StopRun{Run: r.id})
+		}
+	}
+	plan.Actions = append(plan.Actions, d.dispatch()...)
+	plan.Reasons = d.explain()
+	if !plan.Empty() {
+		plan.Seq = c.seq + 1
+	}
+	return plan
+}
+
+// draft begins a decision. It first drops from the core's sets what no longer belongs there.
+func (c *Core) draft(now time.Time) *draft {
+	c.hungry = slices.DeleteFunc(c.hungry, func(a *app) bool {
+		a.listed = a.trim()
+		return !a.listed
+	})
+	c.mute = slices.DeleteFunc(c.mute, func(r *run) bool { return r.state != dovetail.Queued || r.reason != dovetail.NoReason })
+	c.strained = slices.DeleteFunc(c.strained, func(i int) bool {
+		return !c.overfull(i) && !negative(c.room[i]) && !c.nodes[i].draining
+	})
+	return &draft{c: c, now: now, nofit: make(map[*place.Shape]bool), failed: make(map[*app]bool), reasons: make(map[*run]dovetail.ReasonCode)}
+}
+
+// shift changes a grant for the time of the draft.
+func (d *draft) shift(r *run, ci int, cl class, node, delta int) {
+	d.c.shift(r, ci, cl, node, delta)
+	d.steps = append(d.steps, step{r, ci, cl, node, delta})
+}
+
+// note records what the space did already.
+func (d *draft) note(r *run, ci int, cl class, spots []place.Spot) {
+	for _, s := range spots {
+		d.c.grant(r, ci, cl, s.Node, s.N)
+		d.steps = append(d.steps, step{r, ci, cl, s.Node, s.N})
+	}
+}
+
+// back takes back every step from a mark on.
+func (d *draft) back(mark int) {
+	for len(d.steps) > mark {
+		s := d.steps[len(d.steps)-1]
+		d.steps = d.steps[:len(d.steps)-1]
+		d.c.shift(s.r, s.ci, s.cl, s.node, -s.delta)
+		d.tried = append(d.tried, s.r)
+	}
+}
+
+func (d *draft) undo() {
+	d.back(0)
+	for _, r := range d.tried {
+		for ci := range r.comps {
+			r.comps[ci].prune()
+		}
+	}
+	for _, r := range d.started {
+		r.chosen = false
+		r.comps = nil
+	}
+	for _, r := range d.ended {
+		r.ending = false
+		d.c.crave(r)
+	}
+}
+
+// finish ends the runs that facts have ended, and those that have run longer than they may.
+func (d *draft) finish() {
+	for _, r := range d.c.limited {
+		if r.goesOn() && !r.started.IsZero() && !r.limit().After(d.now) {
+			why := "ran longer than its maximum of " + r.app.spec.MaxRuntime.String()
+			d.end(r, dovetail.End{Run: r.id, Outcome: dovetail.OutcomeTimedOut, Why: why})
+		}
+	}
+	for _, r := range d.c.verdicts {
+		if r.state != dovetail.Stopping && r.state != dovetail.Ended {
+			d.end(r, *r.verdict)
+		}
+	}
+	slices.SortFunc(d.ends, func(a, b dovetail.End) int { return cmp.Compare(a.Run, b.Run) })
+	slices.SortFunc(d.ended, func(a, b *run) int { return cmp.Compare(a.id, b.id) })
+}
+
+func (d *draft) end(r *run, e dovetail.End) {
+	d.ends = append(d.ends, e)
+	d.ended = append(d.ended, r)
+	r.ending = true
+	for ci := range r.comps {
+		for cl := range numClasses {
+			d.take(r, ci, cl, func(int) bool { return true })
+		}
+	}
+}
+
+// take takes back all grants of a class on the nodes that match.
+func (d *draft) take(r *run, ci int, cl class, match func(node int) bool) {
+	for i := range r.comps[ci].cells {
+		if k := &r.comps[ci].cells[i]; k.class == cl && k.want > 0 && match(k.node) {
+			d.shift(r, ci, cl, k.node, -k.want)
+		}
+	}
+}
+
+// overfull reports whether more is granted on a node than it holds.
+func (c *Core) overfull(i int) bool { return negative(c.space.Node(i).Free) }
+
+// relieves reports whether taking such a replica away helps an overfull node.
+func (c *Core) relieves(i int, each dovetail.Resources) bool {
+	free := c.space.Node(i).Free
+	for k := range free {
+		if free[k] < 0 && each[k] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func negative(r dovetail.Resources) bool {
+	for k := range r {
+		if r[k] < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// relieve takes back elastic replicas of suspended runs, and those on nodes that are drained or shrank; core replicas there
+// stay if they run.
+func (d *draft) relieve() {
+	c := d.c
+	for _, r := range c.pending {
+		if r.suspended && r.goesOn() {
+			for ci := range r.comps {
+				d.take(r, ci, elastic, func(int) bool { return true })
+			}
+		}
+	}
+	if len(c.strained) == 0 {
+		return
+	}
+	for r := range d.backwards() {
+		for ci := range r.comps {
+			each := r.app.shapes[ci].Each
+			d.take(r, ci, elastic, func(n int) bool { return c.nodes[n].draining || c.relieves(n, each) })
+		}
+	}
+	for _, r := range c.serving {
+		for ci := range r.comps {
+			d.move(r, ci)
+		}
+	}
+}
+
+// move takes back what is granted to the core on a strained node and was not handed to the back-end yet: it is placed anew.
+func (d *draft) move(r *run, ci int) {
+	each := r.app.shapes[ci].Each
+	for i := range r.comps[ci].cells {
+		k := &r.comps[ci].cells[i]
+		if idle := k.want - k.told; k.class == core && idle > 0 && r.goesOn() && (d.c.nodes[k.node].draining || d.c.relieves(k.node, each)) {
+			d.shift(r, ci, core, k.node, -idle)
+		}
+	}
+}
+
+// allocate lets the allocator share capacity, in rounds: what a reclaim left over may serve another run, and a run that was
+// passed over may jump those that started after it. A core that could not be repaired is tried again once others have grown:
+// what they got can be reclaimed, and where it lies changes which nodes are looked at first.
+func (d *draft) allocate() {
+	l := alloc.Line[*run]{
+		Serving: d.inNeed,
+		Waiting: d.waiting(),
+		Victims: d.victims,
+		Jumps:   d.jumps,
+		Idle:    d.idle,
+		Started: d.start,
+	}
+	for d.again = true; d.again; {
+		d.again, d.passed = false, false
+		d.forget()
+		d.order = nil
+		examined, before := 0, len(d.steps)
+		l.Broken = d.broken()
+		l.Blocked = func(w *run) bool {
+			w.comps = nil
+			d.passed = true
+			d.failed[w.app] = true
+			d.because(w, dovetail.NoCapacity)
+			examined++
+			return d.c.order.Backfill && examined < backfillDepth && !d.c.overdue(w, d.now)
+		}
+		d.c.share(fitter{d}, l)
+		if len(d.steps) != before && slices.ContainsFunc(l.Broken, (*run).broken) {
+			d.again = true
+		}
+	}
+}
+
+// forget drops what is known not to fit: capacity became free.
+func (d *draft) forget() {
+	clear(d.nofit)
+	clear(d.failed)
+}
+
+// sort sorts runs by the order of the policy now. What was sorted before takes little time.
+func (d *draft) sort(runs []*run) {
+	for _, r := range runs {
+		d.c.key(r, d.now) // brings r.rank up to date
+	}
+	slices.SortFunc(runs, func(a, b *run) int { return a.rank.compare(&b.rank) })
+}
+
+// broken returns the runs in service that miss a part of their core, in order.
+func (d *draft) broken() []*run {
+	var broken []*run
+	for _, r := range d.c.pending {
+		if r.goesOn() && r.broken() {
+			broken = append(broken, r)
+		}
+	}
+	d.sort(broken)
+	return broken
+}
+
+// backwards yields the runs in service that hold elastic replicas, last in order first.
+func (d *draft) backwards() iter.Seq[*run] {
+	if d.order == nil {
+		for _, r := range d.c.serving {
+			if r.goesOn() {
+				d.order = append(d.order, r)
+			}
+		}
+		d.order = append(d.order, d.started...)
+		d.sort(d.order)
+	}
+	return func(yield func(*run) bool) {
+		for i := len(d.order) - 1; i >= 0; i-- {
+			if r := d.order[i]; r.elastic > 0 && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// victims yields the runs whose elastic replicas may be reclaimed for w's core, last in order first. If w is in service and
+// lost a part of its core, it is one of them.
+func (d *draft) victims(w *run) iter.Seq[*run] {
+	own := d.c.key(w, d.now)
+	return func(yield func(*run) bool) {
+		if d.failed[w.app] || !w.needs().Fits(d.c.space.Free().Plus(d.c.loose)) {
+			return
+		}
+		for v := range d.backwards() {
+			if last := d.c.key(v, d.now); d.c.cfg.Reclaim == "lower" && last.compare(&own) < 0 {
+				return
+			}
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// jumps reports whether w may be served although the runs in service are not satisfied: it is overdue, or preemption is on
+// and it ranks before the last run in service (Algorithm 1, lines 2-7: the auxiliary line W is those that wait and jump).
+func (d *draft) jumps(w *run) bool {
+	if d.c.overdue(w, d.now) {
+		return true
+	}
+	if !d.c.cfg.Preempt {
+		return false
+	}
+	for range d.backwards() {
+		break // make sure that the order is there
+	}
+	if len(d.order) == 0 {
+		return false
+	}
+	own, tail := d.c.key(w, d.now), d.c.key(d.order[len(d.order)-1], d.now)
+	return own.compare(&tail) < 0
+}
+
+// idle reports whether something of every kind that w's core needs is free.
+func (d *draft) idle(w *run) bool {
+	free := d.c.space.Free()
+	for k, n := range w.app.need {
+		if n > 0 && free[k] <= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// waiting yields the waiting runs whose core would fit the empty cluster, in order.
+func (d *draft) waiting() iter.Seq[*run] {
+	return func(yield func(*run) bool) {
+		for w := range d.c.waiting(d.now) {
+			if w.chosen || w.ending {
+				continue
+			}
+			if !d.c.fits(w.app) {
+				if w.reason != dovetail.NoNode {
+					d.because(w, dovetail.NoNode)
+				}
+				continue
+			}
+			if !yield(w) {
+				return
+			}
+		}
+	}
+}
+
+func (d *draft) start(w *run) {
+	w.chosen = true
+	d.again = d.again || d.passed
+	d.started = append(d.started, w)
+	d.order = nil
+	d.c.crave(w)
+	d.because(w, dovetail.NoReason)
+}
+
+// saturated reports whether the runs in service can use all that is left of what w's core needs, so that nothing is
+// reclaimed for it.
+func (d *draft) saturated(w *run) bool {
+	if d.c.cfg.Alloc != "flexible" || d.jumps(w) {
+		return false
+	}
+	return slices.ContainsFunc(d.c.hungry, (*app).isHungry) || !d.idle(w)
+}
+
+func (d *draft) because(w *run, code dovetail.ReasonCode) {
+	if _, ok := d.reasons[w]; !ok {
+		d.blocked = append(d.blocked, w)
+	}
+	d.reasons[w] = code
+}
+
+// explain returns the reasons that changed, by run.
+func (d *draft) explain() []dovetail.Reason {
+	behind := dovetail.Behind
+	for _, w := range d.blocked {
+		if d.reasons[w] != dovetail.NoReason && d.c.overdue(w, d.now) {
+			behind = dovetail.WaitOverdue
+			break
+		}
+	}
+	for _, r := range d.c.mute {
+		if _, ok := d.reasons[r]; !ok && !r.held && !r.ending {
+			d.because(r, behind)
+		}
+	}
+	var changed []dovetail.Reason
+	for _, w := range d.blocked {
+		if d.reasons[w] == dovetail.NoCapacity && d.saturated(w) {
+			d.reasons[w] = dovetail.Saturated
+		}
+		if code := d.reasons[w]; code != w.reason && !w.chosen {
+			changed = append(changed, dovetail.Reason{Run: w.id, Code: code})
+		}
+	}
+	slices.SortFunc(changed, func(a, b dovetail.Reason) int { return cmp.Compare(a.Run, b.Run) })
+	return changed
+}
+
+// assigns returns the net changes of grants, in order of run, component, class and node.
+func (d *draft) assigns() []dovetail.Assign {
+	steps := make([]step, 0, len(d.steps))
+	for _, s := range d.steps {
+		if !s.r.ending {
+			steps = append(steps, s)
+		}
+	}
+	where := func(a, b step) int {
+		return cmp.Or(cmp.Compare(a.r.id, b.r.id), cmp.Compare(a.ci, b.ci), cmp.Compare(a.cl, b.cl), cmp.Compare(a.node, b.node))
+	}
+	slices.SortFunc(steps, where)
+	var all []dovetail.Assign
+	for i := 0; i < len(steps); {
+		s, net := steps[i], 0
+		for ; i < len(steps) && where(s, steps[i]) == 0; i++ {
+			net += steps[i].delta
+		}
+		if net != 0 {
+			k := s.r.comps[s.ci].cell(s.cl, s.node)
+			all = append(all, dovetail.Assign{Slot: d.c.slot(s.r, s.ci, k), N: k.want})
+		}
+	}
+	return all
+}

@@ -1,0 +1,222 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/dovetail-sched/dovetail"
+)
+
+// dispatch returns the actions that bring the back-end nearer to what is granted: fewer replicas at once, more of them as far
+// as the node really has room and the components that they come after are ready.
+func (d *draft) dispatch() []dovetail.Action {
+	c := d.c
+	runs := slices.Concat(c.pending, d.started)
+	slices.SortFunc(runs, func(a, b *run) int { return cmp.Compare(a.id, b.id) })
+	used := make(map[int]dovetail.Resources)
+	var actions []dovetail.Action
+	for _, r := range runs {
+		if !r.goesOn() && !r.chosen {
+			continue
+		}
+		freeze := r.suspended && !r.sheds()
+		for ci := range r.comps {
+			may := !r.suspended && r.mayStart(ci)
+			each := r.app.shapes[ci].Each
+			for i := range r.comps[ci].cells {
+				k := &r.comps[ci].cells[i]
+				n := min(k.told, k.want)
+				if may && k.want > k.told {
+					more := each.Count(c.room[k.node].Minus(used[k.node]), k.want-k.told)
+					used[k.node] = used[k.node].Plus(each.Times(more))
+					n = k.told + more
+				}
+				if n != k.told || freeze != r.frozen && n > 0 {
+					actions = append(actions, dovetail.RunReplicas{Slot: c.slot(r, ci, k), N: n, Frozen: freeze})
+				}
+			}
+		}
+	}
+	return actions
+}
+
+// sheds reports whether elastic replicas of the run are still to stop. Until they are gone its core must not be frozen: it is
+// what they hand their work to.
+func (r *run) sheds() bool {
+	for ci := range r.comps {
+		for _, k := range r.comps[ci].cells {
+			if k.class == elastic && k.live > k.want {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mayStart reports whether the components that component ci comes after are ready.
+func (r *run) mayStart(ci int) bool {
+	for _, before := range r.app.after[ci] {
+		if !r.isReady(before) {
+			return false
+		}
+	}
+	return true
+}
+
+// decided applies a plan. It checks all of it first.
+func (c *Core) decided(now time.Time, p *dovetail.Plan) error {
+	if err := c.check(p); err != nil {
+		return err
+	}
+	c.seq = p.Seq
+	for i := range p.Ends {
+		c.stop(c.runs[p.Ends[i].Run], &p.Ends[i], now)
+	}
+	for i := range p.Assign {
+		c.assign(&p.Assign[i], now)
+	}
+	for _, a := range p.Actions {
+		if a, ok := a.(dovetail.RunReplicas); ok {
+			c.tell(&a, now)
+		}
+	}
+	for _, reason := range p.Reasons {
+		if r := c.runs[reason.Run]; r != nil {
+			r.reason = reason.Code
+			c.touch(r)
+		}
+	}
+	c.verdicts = slices.DeleteFunc(c.verdicts, func(r *run) bool { return !r.inService() || r.state == dovetail.Stopping })
+	c.pending = slices.DeleteFunc(c.pending, func(r *run) bool {
+		r.pending = r.goesOn() && (r.suspended != r.frozen || r.unsettled())
+		return !r.pending
+	})
+	return nil
+}
+
+// unsettled reports whether the back-end was not told yet what is granted, or a part of the core is missing.
+func (r *run) unsettled() bool {
+	for ci := range r.comps {
+		if r.lacks(ci) > 0 {
+			return true
+		}
+		for i := range r.comps[ci].cells {
+			if k := &r.comps[ci].cells[i]; k.want != k.told {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// check reports whether the plan can be applied as a whole.
+func (c *Core) check(p *dovetail.Plan) error {
+	bad := func(format string, args ...any) error {
+		return dovetail.Errorf(dovetail.Conflict, "plan "+format, append([]any{p.Seq}, args...)...)
+	}
+	if p.Seq != c.seq+1 {
+		return bad("%[1]d follows plan %[2]d", c.seq)
+	}
+	ends := make(map[dovetail.RunID]bool)
+	for _, e := range p.Ends {
+		if r := c.runs[e.Run]; r == nil || r.state == dovetail.Stopping || ends[e.Run] {
+			return bad("%d ends run %d, which is not there or stops already", e.Run)
+		}
+		ends[e.Run] = true
+	}
+	granted := make(map[dovetail.Slot]int)
+	known := func(s dovetail.Slot) bool {
+		r := c.runs[s.Run]
+		_, ok := c.nodeByID[s.Node]
+		return r != nil && ok && r.state != dovetail.Stopping && !ends[s.Run] && s.Component >= 0 && s.Component < len(r.app.shapes)
+	}
+	for _, a := range p.Assign {
+		if !known(a.Slot) || a.N < 0 {
+			return bad("%d grants %d replicas in a slot that is not there: %+v", a.N, a.Slot)
+		}
+		if _, k := c.find(a.Slot); !a.Elastic && k != nil && a.N < k.told {
+			return bad("%d takes core replicas from run %d", a.Run)
+		}
+		granted[a.Slot] = a.N
+	}
+	for _, a := range p.Actions {
+		a, ok := a.(dovetail.RunReplicas)
+		if !ok {
+			continue
+		}
+		n, ok := granted[a.Slot]
+		if _, k := c.find(a.Slot); !ok && k != nil {
+			n = k.want
+		}
+		if !known(a.Slot) || a.N < 0 || a.N > n {
+			return bad("%d runs %d replicas where %d are granted: %+v", a.N, n, a.Slot)
+		}
+	}
+	return nil
+}
+
+// stop ends a run: it keeps no grants, and is gone when its last replica is.
+func (c *Core) stop(r *run, e *dovetail.End, now time.Time) {
+	if r.state == dovetail.Queued {
+		c.leave(r)
+	}
+	r.state, r.reason, r.verdict = dovetail.Stopping, dovetail.NoReason, e
+	for ci := range r.comps {
+		for i := range r.comps[ci].cells {
+			k := &r.comps[ci].cells[i]
+			k.told = 0
+			if k.want > 0 {
+				c.shift(r, ci, k.class, k.node, -k.want)
+			}
+		}
+		r.comps[ci].prune()
+	}
+	c.touch(r)
+	if r.live == 0 {
+		c.end(r, now)
+	}
+}
+
+// assign grants replicas. The first grant takes a run from the waiting line into service.
+func (c *Core) assign(a *dovetail.Assign, now time.Time) {
+	r := c.runs[a.Run]
+	if r.state == dovetail.Queued {
+		c.leave(r)
+		r.state, r.reason, r.workedAt = dovetail.Starting, dovetail.NoReason, now
+		r.comps = make([]comp, len(r.app.shapes))
+		i, _ := slices.BinarySearchFunc(c.serving, r.id, byID)
+		c.serving = slices.Insert(c.serving, i, r)
+		if r.app.spec.MaxRuntime > 0 {
+			c.limited = append(c.limited, r)
+		}
+	}
+	node, cl := c.nodeByID[a.Node], classOf(a.Elastic)
+	k := r.comps[a.Component].cell(cl, node)
+	delta := a.N - k.want
+	c.shift(r, a.Component, cl, node, delta)
+	if cl == elastic && delta < 0 && !r.suspended && c.cfg.Regrow > 0 {
+		c.cool(r, now.Add(time.Duration(c.cfg.Regrow)))
+	}
+	r.comps[a.Component].prune()
+	c.touch(r)
+}
+
+// tell notes what the back-end is told.
+func (c *Core) tell(a *dovetail.RunReplicas, now time.Time) {
+	r := c.runs[a.Run]
+	node := c.nodeByID[a.Node]
+	k := r.comps[a.Component].cell(classOf(a.Elastic), node)
+	if more := a.N - k.told; more > 0 {
+		k.live += more
+		r.live += more
+		c.room[node] = c.room[node].Minus(r.app.shapes[a.Component].Each.Times(more))
+		if r.started.IsZero() {
+			r.started = now
+		}
+	}
+	k.told = a.N
+	r.frozen = a.Frozen
+	r.comps[a.Component].prune()
+	c.touch(r)
+}

@@ -1,0 +1,265 @@
+package sched
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dovetail-sched/dovetail"
+)
+
+// unblockers bounds how many ways out an explanation names.
+const unblockers = 3
+
+// togetherLimit bounds how many runs are tried to end together.
+const togetherLimit = 16
+
+// Explain says why a run is where it is. The bool is false when the core does not know the run (it never did, or it ended).
+func (c *Core) Explain(id dovetail.RunID, now time.Time) (dovetail.Explanation, bool) {
+	r, ok := c.runs[id]
+	if !ok {
+		return dovetail.Explanation{}, false
+	}
+	if now.Before(c.now) {
+		now = c.now
+	}
+	x := dovetail.Explanation{Run: id, State: r.state}
+	if r.state != dovetail.Queued {
+		x.Text = c.serviceText(r, now)
+		return x, true
+	}
+	d := c.draft(now)
+	defer d.undo()
+	x.Waiting = c.line.n
+	c.position(&x, r, now)
+	c.needs(&x, r)
+	x.Code = d.code(r, x.Behind)
+	if x.Code != dovetail.OnHold && x.Code != dovetail.NoNode {
+		x.Unblock = d.unblock(r)
+	}
+	x.Text = c.waitText(&x, r, now)
+	return x, true
+}
+
+// position finds the run's place in the line, and the run before it that must go first if the policy is strict.
+func (c *Core) position(x *dovetail.Explanation, r *run, now time.Time) {
+	if r.held {
+		return
+	}
+	n := 0
+	for w := range c.waiting(now) {
+		n++
+		if w == r {
+			x.Position = n
+			return
+		}
+		if x.Behind == 0 && (!c.order.Backfill || c.overdue(w, now)) && c.fits(w.app) {
+			x.Behind = w.id
+		}
+	}
+}
+
+// needs fills in what the run asks for, and how much of it fits now, component by component.
+func (c *Core) needs(x *dovetail.Explanation, r *run) {
+	for ci := range r.app.shapes {
+		comp, sh := &r.app.spec.Components[ci], &r.app.shapes[ci]
+		n := c.asks(r.app, ci)
+		if n == 0 {
+			continue
+		}
+		spots := c.space.Place(sh, n)
+		for _, s := range spots {
+			c.space.Take(s.Node, sh.Each, -s.N)
+		}
+		need := dovetail.Need{Component: comp.Name, N: n, Each: comp.Resources, Fits: count(spots)}
+		if need.Fits < need.N {
+			need.Refused = c.space.Refused(sh)
+		}
+		x.Needs = append(x.Needs, need)
+	}
+}
+
+// code finds the reason afresh.
+func (d *draft) code(r *run, behind dovetail.RunID) dovetail.ReasonCode {
+	switch {
+	case r.held:
+		return dovetail.OnHold
+	case !d.c.fits(r.app):
+		return dovetail.NoNode
+	case behind != 0 && d.c.overdue(d.c.runs[behind], d.now):
+		return dovetail.WaitOverdue
+	case behind != 0:
+		return dovetail.Behind
+	case d.saturated(r):
+		return dovetail.Saturated
+	}
+	return dovetail.NoCapacity
+}
+
+// unblock tries what would make room for the run: reclaiming elastic replicas, and the end of runs in service. There is
+// nothing to try if it fits already and waits only for those before it.
+func (d *draft) unblock(r *run) []string {
+	f := fitter{d}
+	var ways []string
+	if d.fitsWithout(f, r, nil) {
+		return nil
+	}
+	if reclaimed := d.tryReclaim(f, r); reclaimed != "" {
+		ways = append(ways, reclaimed)
+	}
+	for _, v := range d.c.serving {
+		if len(ways) >= unblockers {
+			break
+		}
+		if !v.goesOn() {
+			continue
+		}
+		if d.fitsWithout(f, r, []*run{v}) {
+			ways = append(ways, fmt.Sprintf("run %d (%s) ends", v.id, v.spec.Name))
+		}
+	}
+	if len(ways) == 0 {
+		ways = d.together(f, r)
+	}
+	d.forget()
+	r.comps = nil
+	return ways
+}
+
+// together looks for runs in service whose ends would make room for r's core only if all of them end: as few as can be found
+// by leaving out one after the other.
+func (d *draft) together(f fitter, r *run) []string {
+	var ending []*run
+	for _, v := range d.c.serving {
+		if len(ending) == togetherLimit {
+			return nil
+		}
+		if !v.goesOn() {
+			continue
+		}
+		if ending = append(ending, v); d.fitsWithout(f, r, ending) {
+			break
+		}
+	}
+	if !d.fitsWithout(f, r, ending) {
+		return nil
+	}
+	for i := len(ending) - 2; i >= 0; i-- {
+		if fewer := slices.Delete(slices.Clone(ending), i, i+1); d.fitsWithout(f, r, fewer) {
+			ending = fewer
+		}
+	}
+	names := make([]string, len(ending))
+	for i, v := range ending {
+		names[i] = fmt.Sprintf("run %d (%s)", v.id, v.spec.Name)
+	}
+	return []string{strings.Join(names, " and ") + " end"}
+}
+
+// fitsWithout reports whether r could start if these runs held nothing.
+func (d *draft) fitsWithout(f fitter, r *run, ended []*run) bool {
+	fits := false
+	f.Try(func() bool {
+		for _, v := range ended {
+			for ci := range v.comps {
+				for cl := range numClasses {
+					d.take(v, ci, cl, func(int) bool { return true })
+				}
+			}
+		}
+		d.forget()
+		fits = f.Core(r) && (d.c.cfg.Alloc != "rigid" || f.Grow(r))
+		return false
+	})
+	return fits
+}
+
+// tryReclaim says how many elastic replicas of which runs would have to be reclaimed.
+func (d *draft) tryReclaim(f fitter, r *run) string {
+	said := ""
+	if d.c.cfg.Alloc != "flexible" {
+		return said // the others take nothing back
+	}
+	f.Try(func() bool {
+		var parts []string
+		total := 0
+		for v := range d.victims(r) {
+			had := v.elastic
+			done := f.CoreBy(r, v)
+			if !done {
+				f.Strip(v)
+			}
+			if n := had - v.elastic; n > 0 {
+				total += n
+				what := "replicas"
+				if n == 1 {
+					what = "replica"
+				}
+				parts = append(parts, fmt.Sprintf("%d elastic %s of run %d", n, what, v.id))
+			}
+			if done {
+				said = strings.Join(parts, " and ") + " are reclaimed"
+				if total == 1 {
+					said = parts[0] + " is reclaimed"
+				}
+				break
+			}
+		}
+		return false
+	})
+	return said
+}
+
+func (c *Core) waitText(x *dovetail.Explanation, r *run, now time.Time) string {
+	var needs []string
+	for _, n := range x.Needs {
+		needs = append(needs, fmt.Sprintf("%d × %s (%s), %d of them would fit now", n.N, n.Component, n.Each, n.Fits))
+	}
+	what := "its core needs"
+	if c.cfg.Alloc == "rigid" {
+		what = "the rigid allocator starts it when all of it fits:"
+	}
+	text := fmt.Sprintf("it has waited %s; %s %s", now.Sub(r.waiting).Round(time.Second), what, strings.Join(needs, "; "))
+	switch x.Code {
+	case dovetail.OnHold:
+		return text + fmt.Sprintf(". It is held: release it with `dovetail release %d`.", r.id)
+	case dovetail.NoNode:
+		return text + ". It would not fit the nodes that are open, were they empty; it waits for more capacity, and does not stop others."
+	case dovetail.Behind:
+		text += fmt.Sprintf(". Policy %s is strict and run %d goes first", c.cfg.Policy, x.Behind)
+	case dovetail.WaitOverdue:
+		text += fmt.Sprintf(". Run %d has waited longer than %s and goes first", x.Behind, c.cfg.MaxWait)
+	case dovetail.Saturated:
+		text += ". The runs in service can use all that is left, so that nothing is reclaimed for it yet"
+	case dovetail.NoReason, dovetail.NoCapacity: // what it needs says it all
+	}
+	if len(x.Unblock) > 0 {
+		text += ". It fits when " + strings.Join(x.Unblock, ", or if ")
+	}
+	return text + "."
+}
+
+// serviceText describes a run in service.
+func (c *Core) serviceText(r *run, now time.Time) string {
+	s := r.status()
+	text := fmt.Sprintf("%d of %d core replicas are up, %d elastic ones are granted of %d it can use",
+		s.CoreUp, s.Core, s.Elastic, s.ElasticMax)
+	switch {
+	case r.state == dovetail.Stopping:
+		return text + fmt.Sprintf("; it ends as %s when %d more replicas have stopped.", s.Outcome, r.live)
+	case r.suspended:
+		return text + fmt.Sprintf("; it is suspended: resume it with `dovetail resume %d`.", r.id)
+	case r.broken():
+		return text + "; a part of its core died and waits for room."
+	}
+	for ci := range r.comps {
+		if !r.mayStart(ci) {
+			return text + fmt.Sprintf("; component %s waits until those it comes after are ready.", r.app.spec.Components[ci].Name)
+		}
+	}
+	if now.Before(r.regrow) {
+		text += fmt.Sprintf("; it gets no new elastic replica for another %s", r.regrow.Sub(now).Round(time.Second))
+	}
+	return text + "."
+}

@@ -1,0 +1,250 @@
+package sched
+
+import (
+	"slices"
+
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/place"
+)
+
+// fitter lets an allocator try what fits; it implements alloc.Fitter on a draft.
+type fitter struct{ *draft }
+
+// Core places all of r's core that is not placed yet in free capacity, or nothing.
+func (f fitter) Core(r *run) bool {
+	if !f.mayFit(r) {
+		return false
+	}
+	return f.Try(func() bool {
+		for ci := range r.comps {
+			n := r.lacks(ci)
+			if n <= 0 {
+				continue
+			}
+			sh := &r.app.shapes[ci]
+			if f.nofit[sh] {
+				return false
+			}
+			spots := f.c.space.Place(sh, n)
+			f.note(r, ci, core, spots)
+			if n -= count(spots); n > 0 {
+				f.nofit[sh] = n == r.app.spec.Components[ci].Count && len(spots) == 0
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// mayFit gives a newcomer room for its counts, and rules out what cannot fit by the sum of free capacity.
+func (f fitter) mayFit(r *run) bool {
+	if r.comps == nil {
+		if f.failed[r.app] || !r.app.need.Fits(f.c.space.Free()) {
+			return false
+		}
+		r.comps = make([]comp, len(r.app.shapes))
+	}
+	return true
+}
+
+// CoreBy does as Core, but may take elastic replicas of victim too: as few as possible, those first whose removal makes room
+// for the most core replicas.
+func (f fitter) CoreBy(r, victim *run) bool {
+	if victim.elastic == 0 {
+		return false
+	}
+	if r.comps == nil {
+		r.comps = make([]comp, len(r.app.shapes))
+	}
+	ok := f.Try(func() bool {
+		for ci := range r.comps {
+			sh := &r.app.shapes[ci]
+			n := r.lacks(ci)
+			if n > 0 {
+				spots := f.c.space.Place(sh, n)
+				f.note(r, ci, core, spots)
+				n -= count(spots)
+			}
+			for n > 0 {
+				placed := f.evict(r, ci, n, victim)
+				if placed == 0 {
+					return false
+				}
+				n -= placed
+			}
+		}
+		return true
+	})
+	if ok {
+		f.again = true
+		f.forget()
+	}
+	return ok
+}
+
+// eviction is what taking elastic replicas of one run on one node would make room for.
+type eviction struct {
+	node, ci, victims, room int
+}
+
+// better prefers fewer victims for each core replica that then fits, then fewer victims, then the lower node.
+func (e eviction) better(o eviction) bool {
+	if a, b := e.victims*o.room, o.victims*e.room; a != b {
+		return a < b
+	}
+	if e.victims != o.victims {
+		return e.victims < o.victims
+	}
+	return e.node < o.node
+}
+
+// evict takes elastic replicas of victim on the one node where that pays best, places up to n replicas of r's component ci
+// there, and returns how many.
+func (f fitter) evict(r *run, ci, n int, victim *run) int {
+	var best eviction
+	sh := &r.app.shapes[ci]
+	for vi := range victim.comps {
+		for i := range victim.comps[vi].cells {
+			k := &victim.comps[vi].cells[i]
+			if k.class != elastic || k.want == 0 || !f.admits(sh, k.node) {
+				continue
+			}
+			free := f.c.space.Node(k.node).Free
+			each := victim.app.shapes[vi].Each
+			for v := 1; v <= k.want; v++ {
+				free = free.Plus(each)
+				room := sh.Each.Count(free, n)
+				if room == 0 {
+					continue
+				}
+				if e := (eviction{k.node, vi, v, room}); best.room == 0 || e.better(best) {
+					best = e
+				}
+				if room == n {
+					break
+				}
+			}
+		}
+	}
+	if best.room == 0 {
+		return f.evictAll(r, ci, n, victim)
+	}
+	f.shift(victim, best.ci, elastic, best.node, -best.victims)
+	f.shift(r, ci, core, best.node, best.room)
+	return best.room
+}
+
+// evictAll is for a victim with several elastic components, none of which makes room alone: it takes all of them on the first
+// node where that suffices for one replica.
+func (f fitter) evictAll(r *run, ci, n int, victim *run) int {
+	sh := &r.app.shapes[ci]
+	freed := make(map[int]dovetail.Resources)
+	var nodes []int
+	for vi := range victim.comps {
+		for _, k := range victim.comps[vi].cells {
+			if k.class != elastic || k.want == 0 || !f.admits(sh, k.node) {
+				continue
+			}
+			if _, ok := freed[k.node]; !ok {
+				nodes = append(nodes, k.node)
+			}
+			freed[k.node] = freed[k.node].Plus(victim.app.shapes[vi].Each.Times(k.want))
+		}
+	}
+	slices.Sort(nodes)
+	for _, node := range nodes {
+		room := sh.Each.Count(f.c.space.Node(node).Free.Plus(freed[node]), n)
+		if room == 0 {
+			continue
+		}
+		for vi := range victim.comps {
+			f.take(victim, vi, elastic, func(i int) bool { return i == node })
+		}
+		f.shift(r, ci, core, node, room)
+		return room
+	}
+	return 0
+}
+
+// admits reports whether a node takes new replicas of this shape at all.
+func (f fitter) admits(sh *place.Shape, node int) bool {
+	return f.c.space.Node(node).Admits(sh)
+}
+
+// Grow gives r elastic replicas, as many as it can use and as fit. It reports whether r now has all it can use. A run that
+// may not regrow yet gets none, but answers as if it did: its pause must not stop a reclaim for a core.
+func (f fitter) Grow(r *run) bool {
+	if r.suspended {
+		return true
+	}
+	if !f.now.Before(r.regrow) {
+		return f.grow(r)
+	}
+	satisfied := false
+	f.Try(func() bool {
+		satisfied = f.grow(r)
+		return false
+	})
+	for ci := range r.app.shapes {
+		delete(f.nofit, &r.app.shapes[ci]) // it was found while r held more than it gets
+	}
+	return satisfied
+}
+
+func (f fitter) grow(r *run) bool {
+	all := true
+	for ci := range r.comps {
+		n := r.craves(ci)
+		if n <= 0 {
+			continue
+		}
+		sh := &r.app.shapes[ci]
+		if !f.nofit[sh] {
+			spots := f.c.space.Place(sh, n)
+			f.note(r, ci, elastic, spots)
+			n -= count(spots)
+			f.nofit[sh] = n > 0
+		}
+		all = all && n == 0
+	}
+	return all
+}
+
+// Strip takes all elastic replicas of victim. The function it returns gives back those that still fit where they were;
+// it is nil if there was nothing to take.
+func (f fitter) Strip(victim *run) func() {
+	if victim.elastic == 0 {
+		return nil
+	}
+	mark := len(f.steps)
+	for ci := range victim.comps {
+		f.take(victim, ci, elastic, func(int) bool { return true })
+	}
+	taken := slices.Clone(f.steps[mark:])
+	return func() {
+		for _, s := range taken {
+			each := victim.app.shapes[s.ci].Each
+			if n := each.Count(f.c.space.Node(s.node).Free, -s.delta); n > 0 {
+				f.shift(victim, s.ci, elastic, s.node, n)
+			}
+		}
+	}
+}
+
+// Try calls f and, unless f returns true, undoes what was placed and taken meanwhile.
+func (f fitter) Try(try func() bool) bool {
+	mark := len(f.steps)
+	if try() {
+		return true
+	}
+	f.back(mark)
+	return false
+}
+
+func count(spots []place.Spot) int {
+	n := 0
+	for _, s := range spots {
+		n += s.N
+	}
+	return n
+}

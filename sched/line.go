@@ -1,0 +1,228 @@
+package sched
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/policy"
+)
+
+// key orders runs: priority, interactive before others of its priority, the policy's rank, arrival.
+type key struct {
+	priority int // negated: lowest first
+	later    bool
+	rank     policy.Rank
+	id       dovetail.RunID
+}
+
+func (k *key) compare(o *key) int {
+	if c := cmp.Compare(k.priority, o.priority); c != 0 {
+		return c
+	}
+	if k.later != o.later {
+		if o.later {
+			return -1
+		}
+		return 1
+	}
+	for i := range k.rank {
+		if c := cmp.Compare(k.rank[i], o.rank[i]); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(k.id, o.id)
+}
+
+// key returns the run's place in the order at a time.
+func (c *Core) key(r *run, now time.Time) key {
+	moves := c.order.Moves || c.order.Shrinks && r.serves()
+	if r.ranked == c.ranking && !moves {
+		return r.rank
+	}
+	r.ranked = c.ranking
+	if moves {
+		r.ranked = 0
+	}
+	job := r.job(now)
+	r.rank = key{
+		priority: -r.priority,
+		later:    c.cfg.InteractiveFirst && r.app.spec.Kind != dovetail.Interactive,
+		rank:     c.order.Rank(&job, now),
+		id:       r.id,
+	}
+	return r.rank
+}
+
+// entry is a run's place in the waiting line. It is void once the run left the line or entered it anew.
+type entry struct {
+	r       *run
+	version uint32
+	key     key
+	job     policy.Job // while it waits it does not change: ranking afresh reads entries one after the other, and nothing else
+}
+
+// arrival is when a run began to wait. It is void when the entry is.
+type arrival struct {
+	r       *run
+	version uint32
+	since   time.Time
+}
+
+func (r *run) waits(version uint32) bool { return r.entry == version && r.state == dovetail.Queued }
+
+func (e *entry) valid() bool   { return e.r.waits(e.version) }
+func (a *arrival) valid() bool { return a.r.waits(a.version) }
+
+// line is the waiting runs. Entries of an order that does not move are kept sorted; those of one that moves are ranked afresh
+// whenever they are asked for. Arrivals is sorted by when the runs began to wait, then by ID.
+type line struct {
+	sorted   []entry
+	fresh    []entry // not sorted in yet
+	arrivals []arrival
+	n        int // runs waiting
+}
+
+// enter puts a run at its place in the line.
+func (c *Core) enter(r *run, now time.Time) {
+	r.entry++
+	c.line.fresh = append(c.line.fresh, entry{r: r, version: r.entry, key: c.key(r, now), job: r.job(now)})
+	c.line.arrivals = append(c.line.arrivals, arrival{r: r, version: r.entry, since: r.waiting})
+	for a, i := c.line.arrivals, len(c.line.arrivals)-1; i > 0 && a[i-1].since.Equal(r.waiting) && a[i-1].r.id > r.id; i-- {
+		a[i-1], a[i] = a[i], a[i-1]
+	}
+	c.line.n++
+}
+
+// leave takes a run out of the line.
+func (c *Core) leave(r *run) {
+	r.entry++
+	c.line.n--
+	if len(c.line.sorted)+len(c.line.fresh) > 2*c.line.n+1000 {
+		c.line.compact()
+	}
+}
+
+func (l *line) compact() {
+	void := func(e entry) bool { return !e.valid() }
+	l.sorted = slices.DeleteFunc(l.sorted, void)
+	l.fresh = slices.DeleteFunc(l.fresh, void)
+	l.arrivals = slices.DeleteFunc(l.arrivals, func(a arrival) bool { return !a.valid() })
+}
+
+// settle sorts new entries in.
+func (l *line) settle() {
+	for len(l.sorted) > 0 && !l.sorted[0].valid() {
+		l.sorted = l.sorted[1:]
+	}
+	for len(l.arrivals) > 0 && !l.arrivals[0].valid() {
+		l.arrivals = l.arrivals[1:]
+	}
+	if len(l.fresh) == 0 {
+		return
+	}
+	slices.SortFunc(l.fresh, func(a, b entry) int { return a.key.compare(&b.key) })
+	old := len(l.sorted)
+	l.sorted = append(l.sorted, l.fresh...)
+	for i, j := old-1, len(l.fresh)-1; j >= 0; { // merge from the back: mostly nothing moves
+		if i >= 0 && l.sorted[i].key.compare(&l.fresh[j].key) > 0 {
+			l.sorted[i+j+1] = l.sorted[i]
+			i--
+		} else {
+			l.sorted[i+j+1] = l.fresh[j]
+			j--
+		}
+	}
+	l.fresh = l.fresh[:0]
+}
+
+// rerank computes every key anew: the order, or a priority, changed.
+func (c *Core) rerank(now time.Time) {
+	c.ranking++
+	c.line.compact()
+	c.line.fresh = append(c.line.fresh, c.line.sorted...)
+	c.line.sorted = nil
+	for i := range c.line.fresh {
+		e := &c.line.fresh[i]
+		e.key, e.job = c.key(e.r, now), e.r.job(now)
+	}
+}
+
+// overdue reports whether the run has waited longer than the bound.
+func (c *Core) overdue(r *run, now time.Time) bool {
+	return c.cfg.MaxWait > 0 && !r.held && now.Sub(r.waiting) >= time.Duration(c.cfg.MaxWait)
+}
+
+// waiting yields the runs that may be started: overdue ones by the time they began to wait, then the others in order.
+func (c *Core) waiting(now time.Time) iter.Seq[*run] {
+	c.line.settle()
+	return func(yield func(*run) bool) {
+		if c.cfg.MaxWait > 0 {
+			for i := range c.line.arrivals {
+				e := &c.line.arrivals[i]
+				if !e.valid() || e.r.held {
+					continue
+				}
+				if !c.overdue(e.r, now) {
+					break
+				}
+				if !yield(e.r) {
+					return
+				}
+			}
+		}
+		for e := range c.inOrder(now) {
+			if e.valid() && !e.r.held && !c.overdue(e.r, now) && !yield(e.r) {
+				return
+			}
+		}
+	}
+}
+
+// inOrder yields the entries of the line in order.
+func (c *Core) inOrder(now time.Time) iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
+		if !c.order.Moves {
+			for i := range c.line.sorted {
+				if !yield(&c.line.sorted[i]) {
+					return
+				}
+			}
+			return
+		}
+		for i := range c.line.sorted {
+			e := &c.line.sorted[i]
+			e.key.rank = c.order.Rank(&e.job, now)
+		}
+		var last *entry
+		for k := 16; ; k *= 4 {
+			first := c.line.first(k, last)
+			for _, e := range first {
+				if !yield(e) {
+					return
+				}
+			}
+			if len(first) < k {
+				return
+			}
+			last = first[k-1]
+		}
+	}
+}
+
+// first selects the k entries with the lowest keys above that of an entry, in order. Few are wanted of many, as a rule.
+func (l *line) first(k int, above *entry) []*entry {
+	best := make([]*entry, 0, k+1)
+	for i := range l.sorted {
+		e := &l.sorted[i]
+		if len(best) == k && e.key.compare(&best[k-1].key) >= 0 || above != nil && e.key.compare(&above.key) <= 0 || !e.valid() {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, e, func(a, b *entry) int { return a.key.compare(&b.key) })
+		best = slices.Insert(best, at, e)
+		best = best[:min(len(best), k)]
+	}
+	return best
+}

@@ -1,0 +1,289 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/place"
+	"github.com/dovetail-sched/dovetail/policy"
+)
+
+// class is core or elastic, as an index.
+type class int
+
+const (
+	core class = iota
+	elastic
+	numClasses
+)
+
+func classOf(isElastic bool) class {
+	if isElastic {
+		return elastic
+	}
+	return core
+}
+
+// app is what the core derives from an application, once for all of its runs.
+type app struct {
+	spec   *dovetail.Application
+	shapes []place.Shape
+	after  [][]int // per component, the components that must be ready before
+	need   dovetail.Resources
+	core   int // replicas, all components
+	all    policy.Extent
+	ends   bool // a component's exit ends the run
+	runs   int  // how many runs refer to it
+
+	fitsAt int64 // version of the cluster for which fits holds
+	fits   bool  // the core would fit the nodes that are open, if they were empty
+	ever   bool  // … all nodes
+
+	hungry []*run // in service and can use more elastic replicas; and some that no longer can
+	gone   int    // how many of those have ended
+	ranked int    // the ranking that hungry is sorted by; 0: it is not
+	listed bool   // it is in the list of applications with hungry runs
+}
+
+func newApp(spec *dovetail.Application) *app {
+	a := &app{spec: spec, shapes: make([]place.Shape, len(spec.Components)), after: make([][]int, len(spec.Components))}
+	for i := range spec.Components {
+		c := &spec.Components[i]
+		a.shapes[i] = place.Shape{Each: c.Resources, Nodes: c.Nodes}
+		a.need = a.need.Plus(c.Resources.Times(c.Count))
+		a.core += c.Count
+		a.all = a.all.Plus(c.Limit(), c.Resources[dovetail.CPU], c.Resources[dovetail.Memory])
+		a.ends = a.ends || c.Ends != ""
+		for j := range spec.Components {
+			if slices.Contains(c.After, spec.Components[j].Name) {
+				a.after[i] = append(a.after[i], j)
+			}
+		}
+	}
+	return a
+}
+
+// run is the core's picture of a run that has not ended.
+type run struct {
+	id        dovetail.RunID
+	spec      *dovetail.Run
+	app       *app
+	priority  int
+	submitted time.Time
+	waiting   time.Time // since when it waits: submitted, or released
+	started   time.Time // first replica handed to the back-end
+	ended     time.Time
+
+	state     dovetail.State
+	reason    dovetail.ReasonCode
+	verdict   *dovetail.End // how it is to end, or ends
+	held      bool
+	suspended bool
+	frozen    bool // the back-end was told that it is suspended
+	retries   int  // deaths of core replicas survived
+	deaths    int  // deaths of elastic replicas in succession
+	lastDeath time.Time
+	regrow    time.Time // gets no new elastic replica before
+
+	comps    []comp // nil until it is in service
+	elastic  int    // elastic replicas granted
+	live     int    // replicas that occupy a node
+	work     int64  // replica-microseconds done
+	workedAt time.Time
+
+	rank    key    // the last one computed
+	ranked  int    // the ranking it belongs to
+	entry   uint32 // the valid entry of the waiting line
+	hungry  bool   // it is in its application's list of hungry runs
+	pending bool   // it is in the list of runs to look at when dispatching
+	touched bool   // it is in the list of changed runs
+	chosen  bool   // started in the draft
+	ending  bool   // ended in the draft
+}
+
+// comp is one component of a run in service.
+type comp struct {
+	cells []cell
+	want  [numClasses]int
+	up    [numClasses]int
+	ready [numClasses]int
+	done  [numClasses]int // replicas that ended by themselves and well: not replaced
+}
+
+// cell is the replicas of one component and class on one node.
+type cell struct {
+	node  int
+	class class
+	want  int // granted
+	told  int // what the back-end was told to run
+	live  int // handed to the back-end and not reported down; more than told while some are stopping
+	up    int
+	ready int
+}
+
+func (k *cell) empty() bool { return k.want == 0 && k.told == 0 && k.live == 0 }
+
+// cell finds, or adds, the cell of a class on a node. Cells are in order of class, then node.
+func (p *comp) cell(cl class, node int) *cell {
+	i, ok := slices.BinarySearchFunc(p.cells, cell{node: node, class: cl}, func(a, b cell) int {
+		if c := cmp.Compare(a.class, b.class); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.node, b.node)
+	})
+	if !ok {
+		p.cells = slices.Insert(p.cells, i, cell{node: node, class: cl})
+	}
+	return &p.cells[i]
+}
+
+// prune drops empty cells.
+func (p *comp) prune() {
+	p.cells = slices.DeleteFunc(p.cells, func(k cell) bool { return k.empty() })
+}
+
+// inService reports whether the run holds, or may hold, replicas.
+func (r *run) inService() bool { return r.state != dovetail.Queued && r.state != dovetail.Ended }
+
+// serves reports whether the run is in service, or is put into service by the draft.
+func (r *run) serves() bool { return r.inService() || r.chosen }
+
+// goesOn reports whether the run is in service and nothing has ended it.
+func (r *run) goesOn() bool {
+	return (r.state == dovetail.Starting || r.state == dovetail.Running) && r.verdict == nil && !r.ending
+}
+
+// lacks returns how many core replicas of component ci are neither granted nor done.
+func (r *run) lacks(ci int) int {
+	n := r.app.spec.Components[ci].Count
+	if r.comps != nil {
+		n -= r.comps[ci].want[core] + r.comps[ci].done[core]
+	}
+	return n
+}
+
+// needs returns what the core replicas need that are neither granted nor done.
+func (r *run) needs() dovetail.Resources {
+	if r.comps == nil {
+		return r.app.need
+	}
+	var need dovetail.Resources
+	for ci := range r.comps {
+		need = need.Plus(r.app.shapes[ci].Each.Times(max(0, r.lacks(ci))))
+	}
+	return need
+}
+
+// broken reports whether a part of the core is to be replaced.
+func (r *run) broken() bool {
+	for ci := range r.comps {
+		if r.lacks(ci) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// craves returns how many more elastic replicas component ci can use.
+func (r *run) craves(ci int) int {
+	p := &r.comps[ci]
+	return r.app.spec.Components[ci].Elastic() - p.want[elastic] - p.done[elastic]
+}
+
+// isHungry reports whether the run could use more elastic replicas than it is granted.
+func (r *run) isHungry() bool {
+	if !r.goesOn() && !r.chosen || r.suspended {
+		return false
+	}
+	for ci := range r.comps {
+		if r.craves(ci) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isReady reports whether all core replicas of component ci are ready, or done.
+func (r *run) isReady(ci int) bool {
+	p, c := &r.comps[ci], &r.app.spec.Components[ci]
+	n := p.up[core]
+	if c.Ready != nil {
+		n = p.ready[core]
+	}
+	return n+p.done[core] >= c.Count
+}
+
+// allReady reports whether the whole core is ready.
+func (r *run) allReady() bool {
+	for ci := range r.comps {
+		if !r.isReady(ci) {
+			return false
+		}
+	}
+	return true
+}
+
+// workBy returns the work done by a time: time × replicas that are up (seed 004 §8.2).
+func (r *run) workBy(now time.Time) int64 {
+	up := 0
+	for ci := range r.comps {
+		up += r.comps[ci].up[core] + r.comps[ci].up[elastic]
+	}
+	return r.work + max(0, now.Sub(r.workedAt).Microseconds())*int64(up)
+}
+
+// accrue adds the work done so far, before the number of replicas changes.
+func (r *run) accrue(now time.Time) {
+	r.work, r.workedAt = r.workBy(now), now
+}
+
+// job is what policies may know of the run.
+func (r *run) job(now time.Time) policy.Job {
+	j := policy.Job{Submitted: r.submitted, Expected: r.spec.Expected(), All: r.app.all, Missing: r.app.all, Deadline: r.deadline()}
+	if !r.serves() || r.app.all.Replicas == 0 || j.Expected <= 0 {
+		return j
+	}
+	j.Done = min(1, float64(r.workBy(now))/(float64(j.Expected.Microseconds())*float64(r.app.all.Replicas)))
+	j.Missing = policy.Extent{}
+	for ci := range r.comps {
+		c := &r.app.spec.Components[ci]
+		j.Missing = j.Missing.Plus(c.Limit()-r.comps[ci].want[core]-r.comps[ci].want[elastic], c.Resources[dovetail.CPU], c.Resources[dovetail.Memory])
+	}
+	return j
+}
+
+func (r *run) deadline() time.Time {
+	switch a := r.app.spec; {
+	case a.FinishBy != nil:
+		return *a.FinishBy
+	case a.Target != nil:
+		return r.submitted.Add(time.Duration(a.Target.Runtime))
+	}
+	return time.Time{}
+}
+
+// status is what others see of the run.
+func (r *run) status() dovetail.RunStatus {
+	s := dovetail.RunStatus{
+		ID: r.id, Name: r.spec.Name, Class: r.spec.Class, App: r.app.spec.Name, Kind: r.app.spec.Kind,
+		User: r.spec.User, Key: r.spec.Key, Digest: r.spec.Digest, Priority: r.priority,
+		State: r.state, Held: r.held, Suspended: r.suspended, Reason: r.reason, Submitted: r.submitted,
+		Core: r.app.core, Elastic: r.elastic, ElasticMax: r.app.all.Replicas - r.app.core, Retries: r.retries,
+	}
+	if r.verdict != nil && (r.state == dovetail.Stopping || r.state == dovetail.Ended) {
+		s.Outcome, s.Why = r.verdict.Outcome, r.verdict.Why
+	}
+	if t := r.started; !t.IsZero() {
+		s.Started = &t
+	}
+	if t := r.ended; !t.IsZero() {
+		s.Ended = &t
+	}
+	for ci := range r.comps {
+		s.CoreUp += r.comps[ci].up[core]
+		s.ElasticUp += r.comps[ci].up[elastic]
+	}
+	return s
+}

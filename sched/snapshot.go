@@ -1,0 +1,241 @@
+package sched
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/place"
+)
+
+// snapshotVersion is the version of the format that Snapshot writes. Restore reads it and all before it.
+const snapshotVersion = 1
+
+// The snapshot holds facts only; everything that can be derived is derived anew.
+type (
+	snapshot struct {
+		Version int                     `json:"version"`
+		Now     time.Time               `json:"now"`
+		Seq     int64                   `json:"seq"`
+		Next    dovetail.RunID          `json:"next"`
+		Config  dovetail.Config         `json:"config"`
+		Nodes   []nodeState             `json:"nodes"`
+		Apps    []*dovetail.Application `json:"apps"`
+		Runs    []runState              `json:"runs"`
+	}
+	nodeState struct {
+		dovetail.Node
+		Down     bool `json:"down,omitempty"`
+		Cordoned bool `json:"cordoned,omitempty"`
+		Draining bool `json:"draining,omitempty"`
+	}
+	runState struct {
+		Spec      dovetail.Run        `json:"spec"` // without its application
+		App       int                 `json:"appIndex"`
+		State     dovetail.State      `json:"state"`
+		Reason    dovetail.ReasonCode `json:"reason,omitempty"`
+		Priority  int                 `json:"priority,omitempty"`
+		Verdict   *dovetail.End       `json:"verdict,omitempty"`
+		Submitted time.Time           `json:"submitted"`
+		Waiting   time.Time           `json:"waiting"`
+		Started   time.Time           `json:"started,omitzero"`
+		Held      bool                `json:"held,omitempty"`
+		Suspended bool                `json:"suspended,omitempty"`
+		Frozen    bool                `json:"frozen,omitempty"`
+		Retries   int                 `json:"retries,omitempty"`
+		Deaths    int                 `json:"deaths,omitempty"`
+		LastDeath time.Time           `json:"lastDeath,omitzero"`
+		Regrow    time.Time           `json:"regrow,omitzero"`
+		Work      int64               `json:"work,omitempty"`
+		WorkedAt  time.Time           `json:"workedAt,omitzero"`
+		Comps     []compState         `json:"components,omitempty"`
+	}
+	compState struct {
+		Done  [numClasses]int `json:"done"`
+		Cells []cellState     `json:"cells"`
+	}
+	cellState struct {
+		Node    int  `json:"node"`
+		Elastic bool `json:"elastic,omitempty"`
+		Want    int  `json:"want,omitempty"`
+		Told    int  `json:"told,omitempty"`
+		Live    int  `json:"live,omitempty"`
+		Up      int  `json:"up,omitempty"`
+		Ready   int  `json:"ready,omitempty"`
+	}
+)
+
+// Snapshot writes the state; its format carries a version.
+func (c *Core) Snapshot() (json.RawMessage, error) {
+	s := snapshot{Version: snapshotVersion, Now: c.now, Seq: c.seq, Next: c.next, Config: c.cfg}
+	for i := range c.nodes {
+		n := c.space.Node(i)
+		s.Nodes = append(s.Nodes, nodeState{Node: c.nodes[i].Node, Down: !n.Up, Cordoned: n.Cordoned, Draining: c.nodes[i].draining})
+	}
+	ids := make([]dovetail.RunID, 0, len(c.runs))
+	for id := range c.runs { //dovetail:anyorder sorted below
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	apps := make(map[*app]int)
+	for _, id := range ids {
+		r := c.runs[id]
+		i, ok := apps[r.app]
+		if !ok {
+			i = len(s.Apps)
+			apps[r.app] = i
+			s.Apps = append(s.Apps, r.app.spec)
+		}
+		s.Runs = append(s.Runs, r.save(i))
+	}
+	return json.Marshal(s)
+}
+
+func (r *run) save(app int) runState {
+	spec := *r.spec
+	spec.App = nil
+	s := runState{
+		Spec: spec, App: app, State: r.state, Reason: r.reason, Priority: r.priority, Verdict: r.verdict,
+		Submitted: r.submitted, Waiting: r.waiting, Started: r.started, Held: r.held, Suspended: r.suspended, Frozen: r.frozen,
+		Retries: r.retries, Deaths: r.deaths, LastDeath: r.lastDeath, Regrow: r.regrow, Work: r.work, WorkedAt: r.workedAt,
+	}
+	for ci := range r.comps {
+		p := compState{Done: r.comps[ci].done}
+		for _, k := range r.comps[ci].cells {
+			p.Cells = append(p.Cells, cellState{k.node, k.class == elastic, k.want, k.told, k.live, k.up, k.ready})
+		}
+		s.Comps = append(s.Comps, p)
+	}
+	return s
+}
+
+// Restore returns the core that Snapshot wrote. Runs whose applications are the same object share it.
+func Restore(data json.RawMessage) (*Core, error) {
+	var s snapshot
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, fmt.Errorf("snapshot of the core: %w", err)
+	}
+	if s.Version < 1 || s.Version > snapshotVersion {
+		return nil, fmt.Errorf("snapshot of the core has version %d; this program reads 1 to %d", s.Version, snapshotVersion)
+	}
+	c, err := New(s.Config)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot of the core: %w", err)
+	}
+	c.now, c.seq, c.next = s.Now, s.Seq, s.Next
+	for _, n := range s.Nodes {
+		if err := c.nodeUp(n.Node); err != nil {
+			return nil, fmt.Errorf("snapshot of the core: %w", err)
+		}
+		i := c.nodeByID[n.Name]
+		c.nodes[i].draining = n.Draining
+		c.space.Update(i, func(p *place.Node) { p.Up, p.Cordoned = !n.Down, n.Cordoned })
+		c.strained = append(c.strained, i)
+	}
+	for i := range s.Runs {
+		if err := c.load(&s.Runs[i], s.Apps); err != nil {
+			return nil, fmt.Errorf("snapshot of the core: run %d of %d: %w", i+1, len(s.Runs), err)
+		}
+	}
+	c.arrange()
+	c.touched = nil
+	for id := range c.runs { //dovetail:anyorder every run gets the same
+		c.runs[id].touched = false
+	}
+	return c, nil
+}
+
+// load brings one run back.
+func (c *Core) load(s *runState, apps []*dovetail.Application) error {
+	if s.App < 0 || s.App >= len(apps) || apps[s.App] == nil || len(apps[s.App].Components) == 0 {
+		return fmt.Errorf("it has no application")
+	}
+	if c.runs[s.Spec.ID] != nil || s.Spec.ID >= c.next {
+		return fmt.Errorf("its number %d is not free", s.Spec.ID)
+	}
+	spec := s.Spec
+	spec.App = apps[s.App]
+	a := c.apps[spec.App]
+	if a == nil {
+		a = newApp(spec.App)
+		c.apps[spec.App] = a
+	}
+	a.runs++
+	r := &run{
+		id: spec.ID, spec: &spec, app: a, state: s.State, reason: s.Reason, priority: s.Priority, verdict: s.Verdict,
+		submitted: s.Submitted, waiting: s.Waiting, started: s.Started, held: s.Held, suspended: s.Suspended, frozen: s.Frozen,
+		retries: s.Retries, deaths: s.Deaths, lastDeath: s.LastDeath, regrow: s.Regrow, work: s.Work, workedAt: s.WorkedAt,
+	}
+	c.runs[r.id] = r
+	if r.verdict != nil && r.state != dovetail.Stopping {
+		c.verdicts = append(c.verdicts, r)
+	}
+	switch r.state {
+	case dovetail.Queued:
+		return nil
+	case dovetail.Starting, dovetail.Running, dovetail.Stopping:
+	default:
+		return fmt.Errorf("its state %q is not known", r.state)
+	}
+	if len(s.Comps) != len(a.shapes) {
+		return fmt.Errorf("it has %d components and its application %d", len(s.Comps), len(a.shapes))
+	}
+	c.serving = append(c.serving, r)
+	if a.spec.MaxRuntime > 0 {
+		c.limited = append(c.limited, r)
+	}
+	if !r.regrow.IsZero() {
+		c.cooling = append(c.cooling, r)
+	}
+	r.comps = make([]comp, len(s.Comps))
+	for ci := range s.Comps {
+		if err := c.loadComp(r, ci, &s.Comps[ci]); err != nil {
+			return err
+		}
+	}
+	c.crave(r)
+	c.await(r)
+	return nil
+}
+
+func (c *Core) loadComp(r *run, ci int, s *compState) error {
+	r.comps[ci].done = s.Done
+	for _, k := range s.Cells {
+		if k.Node < 0 || k.Node >= len(c.nodes) || k.Want < 0 || k.Live < 0 {
+			return fmt.Errorf("component %d is on a node that is not there", ci)
+		}
+		cl := classOf(k.Elastic)
+		c.shift(r, ci, cl, k.Node, k.Want)
+		cell := r.comps[ci].cell(cl, k.Node)
+		cell.told, cell.live, cell.up, cell.ready = k.Told, k.Live, k.Up, k.Ready
+		r.live += k.Live
+		r.comps[ci].up[cl] += k.Up
+		r.comps[ci].ready[cl] += k.Ready
+		c.room[k.Node] = c.room[k.Node].Minus(r.app.shapes[ci].Each.Times(k.Live))
+	}
+	return nil
+}
+
+// arrange puts the waiting runs in line, by the time they began to wait.
+func (c *Core) arrange() {
+	var waiting []*run
+	for _, r := range c.runs { //dovetail:anyorder sorted below
+		if r.state == dovetail.Queued {
+			waiting = append(waiting, r)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b *run) int {
+		if n := a.waiting.Compare(b.waiting); n != 0 {
+			return n
+		}
+		return int(a.id - b.id)
+	})
+	for _, r := range waiting {
+		c.enter(r, c.now)
+		if r.reason == dovetail.NoReason {
+			c.mute = append(c.mute, r)
+		}
+	}
+}
