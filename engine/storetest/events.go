@@ -1,0 +1,85 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/dovetail-sched/dovetail"
+)
+
+// epoch is when the tests begin. at returns so many seconds later.
+var epoch = time.Date(2026, 3, 29, 0, 59, 59, 123456000, time.UTC)
+
+func at(seconds int) time.Time { return epoch.Add(time.Duration(seconds) * time.Second) }
+
+// Application is a description that uses every field, so that a field that is lost is noticed.
+func Application() *dovetail.Application {
+	text, low, high := "small <&> \u2028 ü", 0.5, 1e9
+	finish := at(3600)
+	return &dovetail.Application{
+		APIVersion: dovetail.APIVersion, Name: "wordcount", Description: "counts words\n\"quoted\"", Kind: dovetail.Batch,
+		Labels: map[string]string{"team": "data"}, Priority: -3, Size: 1.5, Expected: dovetail.Duration(90 * time.Second),
+		MaxRuntime: dovetail.Duration(time.Hour), Target: &dovetail.Target{Runtime: dovetail.Duration(time.Minute), Confidence: 0.9},
+		FinishBy: &finish, Inputs: []string{"hdfs://a/b"},
+		Params: map[string]dovetail.Param{"input": {Type: "string", Default: &text, Min: &low, Max: &high, Enum: []string{"a", ""}, Description: "what"}},
+		Components: []dovetail.Component{
+			{
+				Name: "master", Image: "image:1", Command: []string{"wordcount", "master"}, Args: []string{"--input", "${params.input}"},
+				Env: map[string]string{"A": "", "B": "x=y"}, WorkDir: "/srv", Volumes: []dovetail.Volume{{Source: "/a", Target: "/b", ReadOnly: true}},
+				Ports:     map[string]dovetail.Port{"rpc": {Port: 7000, URL: "http://${replica.address}"}},
+				Resources: dovetail.Resources{dovetail.CPU: 500, dovetail.Memory: 256 << 20, dovetail.GPU: 1, dovetail.Disk: 1},
+				Nodes:     map[string]string{"zone": "a"}, Count: 1, Ready: &dovetail.Ready{TCP: "rpc", Timeout: dovetail.Duration(time.Minute)},
+				Restart: dovetail.Restart{Retries: 2}, Ends: "run", Stop: dovetail.Stop{Signal: "SIGINT", Grace: dovetail.Duration(time.Second)},
+			},
+			{
+				Name: "worker", Count: 1, Max: 8, After: []string{"master"}, Resources: dovetail.Resources{dovetail.CPU: 1000},
+				Remove: &dovetail.Remove{HTTP: &dovetail.HTTPCall{URL: "http://x/retire", Method: "PUT", Body: "{}"}, Command: []string{"x"}, Grace: dovetail.Duration(10 * time.Second)},
+			},
+		},
+	}
+}
+
+func fullRun(id dovetail.RunID) *dovetail.Run {
+	return &dovetail.Run{
+		ID: id, Name: "wordcount-1", Class: "wordcount input=small", User: "ada", Key: "k", Digest: "d",
+		Params: map[string]string{"input": "small"}, App: Application(), Hold: true, Wait: true,
+	}
+}
+
+// Events returns one event of every type, with every field set.
+func Events() []dovetail.Event {
+	slot := dovetail.Slot{Run: 7, Component: 1, Elastic: true, Node: "node-0"}
+	replica := dovetail.Replica{Run: 7, Component: 1, Index: 3, Attempt: 2}
+	return []dovetail.Event{
+		dovetail.Submitted{Run: fullRun(7)},
+		dovetail.Cancelled{Run: 7, By: "ada"},
+		dovetail.Held{Run: 7},
+		dovetail.Released{Run: 7},
+		dovetail.Suspended{Run: 7},
+		dovetail.Resumed{Run: 7},
+		dovetail.Reprioritised{Run: 7, Priority: -2},
+		dovetail.Configured{Config: dovetail.Config{
+			Policy: "srpt-2d1", Alloc: "malleable", Reclaim: "lower", Preempt: true, InteractiveFirst: true,
+			MaxWait: dovetail.Duration(time.Hour), Regrow: dovetail.Duration(time.Second), Place: "pack",
+		}},
+		dovetail.ReplicasUp{Slot: slot, N: 1, Replica: replica, Host: "127.0.0.1", Ports: map[string]int{"rpc": 7001}},
+		dovetail.ReplicasReady{Slot: slot, N: 1, Replica: replica},
+		dovetail.ReplicasDown{
+			Slot: slot, N: 1, Replica: replica, WasUp: true, WasReady: true,
+			Exit:  dovetail.Exit{Code: 137, Signal: "SIGKILL", OOM: true, Asked: true, Lost: true, Why: "why"},
+			Usage: dovetail.Usage{CPU: time.Second, MemoryPeak: 1 << 40, Read: 2, Written: 3},
+		},
+		dovetail.Refused{Slot: slot, N: 1, Replica: replica, Why: "no such image"},
+		dovetail.NodeUp{Node: dovetail.Node{
+			Name: "node-0", Address: "10.0.0.1", Capacity: dovetail.Resources{dovetail.CPU: 64000}, Labels: map[string]string{"zone": "a"},
+		}},
+		dovetail.NodeDown{Node: "node-0"},
+		dovetail.Cordoned{Node: "node-0", On: true, Drain: true},
+		dovetail.Decided{Plan: dovetail.Plan{
+			At: at(1), Seq: 12, Assign: []dovetail.Assign{{Slot: slot, N: 4}},
+			Ends:    []dovetail.End{{Run: 7, Outcome: dovetail.OutcomeTimedOut, Why: "too long"}},
+			Actions: dovetail.Actions{dovetail.RunReplicas{Slot: slot, N: 4, Frozen: true}, dovetail.StopRun{Run: 7}},
+			Reasons: []dovetail.Reason{{Run: 8, Code: dovetail.NoCapacity}},
+		}},
+		dovetail.Tick{},
+	}
+}
