@@ -1,0 +1,2 @@
+// Package good answers: is one comment enough?
+package good

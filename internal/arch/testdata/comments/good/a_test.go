@@ -1,0 +1,2 @@
+// Package good is what a test may say.
+package good

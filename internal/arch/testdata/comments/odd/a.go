@@ -1,0 +1,2 @@
+// This is odd.
+package odd // want "must begin with \"Package odd \""

@@ -1,0 +1,2 @@
+// Command program does nothing.
+package main

@@ -1,0 +1,2 @@
+// Package testsonly_test holds tests.
+package testsonly_test

@@ -1,0 +1,1 @@
+package stray // want "this package is on no floor"

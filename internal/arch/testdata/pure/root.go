@@ -1,0 +1,4 @@
+package dovetail
+
+// Word is what the impure package imports.
+type Word string

@@ -1,0 +1,133 @@
+package cli_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/dovetail-sched/dovetail/internal/backend/proc"
+	"github.com/dovetail-sched/dovetail/internal/cli"
+)
+
+// The test binary is the dovetail command: in scripts by its name, as the shim of a replica by its first argument.
+func TestMain(m *testing.M) {
+	command := func() { os.Exit(cli.Main(os.Args[1:], nil)) }
+	if len(os.Args) > 1 && os.Args[1] == "__shim" {
+		command()
+	}
+	testscript.Main(m, map[string]func(){"dovetail": command})
+}
+
+// deadline bounds whatever a script waits for.
+const deadline = 20 * time.Second
+
+func TestScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the scripts start daemons")
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               setup,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"serving":    serving,
+			"eventually": eventually,
+			"terminate":  terminate,
+			"noprocess":  noProcess,
+		},
+	})
+}
+
+// setup gives each script a home of its own. Whatever it leaves running is killed and is an error.
+func setup(env *testscript.Env) error {
+	env.Setenv("HOME", env.WorkDir)
+	env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "xdg-state"))
+	env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "xdg-config"))
+	env.Setenv("USER", "tester")
+	return nil
+}
+
+// serving waits until the daemon of a state directory is ready, and makes it the one that commands talk to.
+func serving(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: serving STATE-DIR")
+	}
+	dir := ts.MkAbs(args[0])
+	until(ts, "the daemon writes its url", func() bool {
+		url, err := os.ReadFile(filepath.Join(dir, "url"))
+		if err != nil {
+			return false
+		}
+		ts.Setenv("DOVETAIL_URL", strings.TrimSpace(string(url)))
+		return ts.Exec("dovetail", "nodes") == nil
+	})
+	ts.Defer(func() { sweep(ts, dir) })
+}
+
+// sweep kills what the daemon of a script left behind, should the script have failed on its way.
+func sweep(ts *testscript.TestScript, dir string) {
+	found, err := proc.Orphans(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		ts.Logf("%v", err)
+	}
+	for _, o := range found {
+		if p, err := os.FindProcess(o.Pid); err == nil && o.Pid > 0 {
+			_ = p.Kill()
+		}
+	}
+}
+
+// terminate asks the daemon of a state directory to end, as an init system does.
+func terminate(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: terminate STATE-DIR")
+	}
+	owner, _, _ := strings.Cut(ts.ReadFile(filepath.Join(args[0], "dovetail.lock")), "\n")
+	pid, err := strconv.Atoi(owner)
+	ts.Check(err)
+	ts.Check(syscall.Kill(pid, syscall.SIGTERM))
+}
+
+// eventually repeats a dovetail command until its output has a text.
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: [!] eventually TEXT COMMAND…")
+	}
+	until(ts, strings.Join(args[1:], " ")+" says "+args[0], func() bool {
+		err := ts.Exec(args[1], args[2:]...)
+		return err == nil && strings.Contains(ts.ReadFile("stdout"), args[0]) != neg
+	})
+}
+
+// noProcess says that no process is left of the replicas of a state directory.
+func noProcess(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: noprocess STATE-DIR")
+	}
+	until(ts, "no process is left", func() bool {
+		found, err := proc.Orphans(ts.MkAbs(args[0]))
+		return err == nil && len(found) == 0
+	})
+}
+
+// until waits for a condition.
+func until(ts *testscript.TestScript, what string, ok func() bool) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	end := time.After(deadline)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-end:
+			ts.Fatalf("not within %v: %s", deadline, what)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package mem
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/engine"
+	"github.com/dovetail-sched/dovetail/internal/store"
+)
+
+// Run does what engine.Reader says. The submission is nil if none was recorded.
+func (s *Store) Run(ctx context.Context, id dovetail.RunID) (dovetail.RunStatus, *dovetail.Run, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.ready(ctx); err != nil {
+		return dovetail.RunStatus{}, nil, err
+	}
+	status, ok := s.runs[id]
+	if !ok {
+		return dovetail.RunStatus{}, nil, dovetail.Errorf(dovetail.NotFound, "there is no run %d", id)
+	}
+	return status, s.submitted[id], nil
+}
+
+// Runs does what engine.Reader says. A limit or cursor out of bounds is a dovetail.Invalid error.
+func (s *Store) Runs(ctx context.Context, f engine.RunFilter) ([]dovetail.RunStatus, error) {
+	f, err := store.CheckRuns(f)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	var found []dovetail.RunStatus
+	for _, id := range slices.Backward(s.order) {
+		if r := s.runs[id]; matches(&r, &f) {
+			if found = append(found, r); len(found) == f.Limit {
+				break
+			}
+		}
+	}
+	return found, nil
+}
+
+func matches(r *dovetail.RunStatus, f *engine.RunFilter) bool {
+	text, prefix := store.Pattern(f.Name)
+	named := func(name string) bool { return name == text || prefix && strings.HasPrefix(name, text) }
+	return (len(f.States) == 0 || slices.Contains(f.States, r.State)) &&
+		(len(f.Outcomes) == 0 || slices.Contains(f.Outcomes, r.Outcome)) &&
+		(f.Name == "" || named(r.Name) || named(r.App)) &&
+		(f.User == "" || f.User == r.User) &&
+		(f.Key == "" || f.Key == r.Key) &&
+		(f.Since.IsZero() || !r.Submitted.Before(f.Since)) &&
+		(f.Until.IsZero() || r.Submitted.Before(f.Until)) &&
+		(f.Before == 0 || r.ID < f.Before)
+}
+
+// Replicas does what engine.Reader says.
+func (s *Store) Replicas(ctx context.Context, run dovetail.RunID) ([]dovetail.ReplicaStatus, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	var found []dovetail.ReplicaStatus
+	for _, r := range s.replicas[run] {
+		found = append(found, r)
+	}
+	slices.SortFunc(found, func(a, b dovetail.ReplicaStatus) int {
+		return cmp.Or(cmp.Compare(a.Replica.Component, b.Replica.Component), cmp.Compare(a.Index, b.Index), cmp.Compare(a.Attempt, b.Attempt))
+	})
+	return found, nil
+}
+
+// Events does what engine.Reader says. A page never ends between two events of one Seq, see store.Page. A limit, tail or
+// cursor out of bounds is a dovetail.Invalid error.
+func (s *Store) Events(ctx context.Context, f engine.EventFilter) ([]dovetail.EventRecord, error) {
+	f, err := store.CheckEvents(f)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	from, _ := slices.BinarySearchFunc(s.events, f.After+1, func(e dovetail.EventRecord, seq int64) int {
+		return cmp.Compare(e.Seq, seq)
+	})
+	var found []dovetail.EventRecord
+	for _, e := range s.events[from:] {
+		if (f.Run == 0 || e.Run == f.Run) && (len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) {
+			found = append(found, e)
+		}
+	}
+	if f.Tail > 0 && len(found) > f.Tail {
+		found = found[len(found)-f.Tail:]
+	}
+	return store.Page(found, f.Limit), nil
+}
+
+// History does what engine.Reader says; runs that ended at the same time come highest ID first. A limit out of bounds is a
+// dovetail.Invalid error.
+func (s *Store) History(ctx context.Context, f engine.HistoryFilter) ([]dovetail.History, error) {
+	f, err := store.CheckHistory(f)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	var ended []dovetail.RunStatus
+	for _, id := range slices.Backward(s.order) {
+		r := s.runs[id]
+		if r.Ended != nil && (f.Class == "" || f.Class == r.Class) && (f.App == "" || f.App == r.App) &&
+			(f.Since.IsZero() || !r.Ended.Before(f.Since)) {
+			ended = append(ended, r)
+		}
+	}
+	slices.SortStableFunc(ended, func(a, b dovetail.RunStatus) int { return b.Ended.Compare(*a.Ended) })
+	var found []dovetail.History
+	for _, r := range ended[:min(len(ended), f.Limit)] {
+		found = append(found, s.history(r))
+	}
+	return found, nil
+}
+
+func (s *Store) history(r dovetail.RunStatus) dovetail.History {
+	h := dovetail.History{Status: r, Placements: inTime(s.placements[r.ID])}
+	if spec := s.submitted[r.ID]; spec != nil {
+		h.Params = spec.Params
+	}
+	for _, replica := range s.replicas[r.ID] {
+		h.Usage.CPU += replica.Usage.CPU
+		h.Usage.MemoryPeak = max(h.Usage.MemoryPeak, replica.Usage.MemoryPeak)
+		h.Usage.Read += replica.Usage.Read
+		h.Usage.Written += replica.Usage.Written
+	}
+	own := store.Presence(h.Placements, *r.Ended)
+	var others []store.Stay
+	seen := make(map[dovetail.RunID]bool)
+	for node := range own {
+		for id := range s.onNode[node] {
+			if id != r.ID && !seen[id] {
+				seen[id] = true
+				others = append(others, s.stays(id, r)...)
+			}
+		}
+	}
+	h.Neighbours = store.Neighbours(own, others)
+	return h
+}
+
+// stays returns where and when another run was; one that has not ended is there at least until r has ended.
+func (s *Store) stays(id dovetail.RunID, r dovetail.RunStatus) []store.Stay {
+	other, end := s.runs[id], *r.Ended
+	if other.Ended != nil {
+		end = *other.Ended
+	}
+	var stays []store.Stay
+	for node, spans := range store.Presence(inTime(s.placements[id]), end) {
+		for _, span := range spans {
+			stays = append(stays, store.Stay{Run: id, Class: other.Class, Node: node, Span: span})
+		}
+	}
+	return stays
+}
+
+// inTime returns the placements in order of time, those of one time in order of arrival.
+func inTime(placements []dovetail.Placement) []dovetail.Placement {
+	sorted := slices.Clone(placements)
+	slices.SortStableFunc(sorted, func(a, b dovetail.Placement) int { return a.At.Compare(b.At) })
+	return sorted
+}
