@@ -1,6 +1,9 @@
 package dovetail
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // RunID numbers runs from 1 in the order of their submission.
 type RunID int64
@@ -42,6 +45,9 @@ type Run struct {
 	Hold   bool              `json:"hold,omitempty"`         // submitted on hold
 	Wait   bool              `json:"waitCapacity,omitempty"` // accepted although its core fits no cluster known so far
 }
+
+// RunName returns the name of a run for which nobody chose one.
+func RunName(app string, id RunID) string { return app + "-" + strconv.FormatInt(int64(id), 10) }
 
 // Expected returns the runtime at full scale that the description hints at, or 0 when it says nothing.
 func (r *Run) Expected() time.Duration {

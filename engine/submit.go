@@ -31,7 +31,7 @@ type Submission struct {
 func (s *Submission) run(id dovetail.RunID, app *dovetail.Application) *dovetail.Run {
 	name := s.Name
 	if name == "" {
-		name = fmt.Sprintf("%s-%d", app.Name, id)
+		name = dovetail.RunName(app.Name, id)
 	}
 	return &dovetail.Run{
 		ID: id, Name: name, Class: classOf(app.Name, s.Params), User: s.User, Key: s.Key, Digest: s.Digest,

@@ -1,0 +1,52 @@
+package report
+
+import (
+	"time"
+
+	"github.com/dovetail-sched/dovetail"
+)
+
+// Schedule is what became of a workload under one policy: what the simulator, a peer model or the recorded history of a
+// daemon hands to reports. Times are whole microseconds since the beginning of the workload.
+type Schedule struct {
+	Cell       Cell
+	Capacity   dovetail.Resources   // of all nodes
+	Jobs       []Job                // in order of submission, ties as in the workload
+	Levels     []Level              // in order of time, one an instant at which something changed
+	Placements []dovetail.Placement // only if asked for: what a timeline is drawn from
+	Hash       string               // of the journal, if asked for
+}
+
+// Cell names one setting of a sweep.
+type Cell struct {
+	Policy  string `json:"policy"`
+	Alloc   string `json:"alloc"`
+	Preempt bool   `json:"preempt"`
+	Seed    uint64 `json:"seed"`
+}
+
+// Job is what became of one run.
+type Job struct {
+	ID      int64
+	Class   string
+	User    string
+	Kind    dovetail.Kind
+	Core    int           // replicas
+	Elastic int           // replicas it could use beyond its core; 0: rigid
+	Runtime time.Duration // with all of its replicas: nominal
+	Submit  time.Duration
+	Start   time.Duration    // first replica; negative: never
+	Finish  time.Duration    // negative: not by the end of the schedule
+	Outcome dovetail.Outcome // empty while it has not ended
+	Taken   int              // elastic replicas that were reclaimed from it, in all
+	Redone  time.Duration    // replica time lost to reclaims and failures, if the model loses any
+}
+
+// Level is the state of the cluster from At until the next level.
+type Level struct {
+	At      time.Duration
+	Waiting int32
+	Serving int32
+	Core    [dovetail.NumResources]float32 // share of the capacity granted to core replicas, in [0,1]
+	Elastic [dovetail.NumResources]float32 // … to elastic ones
+}
