@@ -1,0 +1,74 @@
+package trace
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// Arrivals is an arrival process: it returns the time of the next arrival after the one at this time, both since the
+// beginning of the trace and in whole microseconds. All of its randomness comes from the generator it is handed.
+type Arrivals func(rng *rand.Rand, after time.Duration) time.Duration
+
+// day is the period of Diurnal.
+const day = 24 * time.Hour
+
+// Constant arrives once every gap.
+func Constant(gap time.Duration) Arrivals {
+	return func(_ *rand.Rand, after time.Duration) time.Duration { return after + gap.Round(time.Microsecond) }
+}
+
+// Poisson has independent exponential gaps of this mean.
+func Poisson(mean time.Duration) Arrivals {
+	return func(rng *rand.Rand, after time.Duration) time.Duration {
+		return after + micros(rng.ExpFloat64()*mean.Seconds())
+	}
+}
+
+// Gaussian has independent gaps of the normal distribution with this mean and standard deviation, where negative gaps are
+// drawn again. So the mean gap is longer than mean, the more so the larger deviation is against it.
+func Gaussian(mean, deviation time.Duration) Arrivals {
+	return func(rng *rand.Rand, after time.Duration) time.Duration {
+		return after + micros(positiveNormal(rng, mean.Seconds(), deviation.Seconds()))
+	}
+}
+
+// Bursts has gaps of two modes: with probability burst one that is exponential with mean short, otherwise one that is
+// lognormal with this median and standard deviation of the logarithm.
+func Bursts(burst float64, short, median time.Duration, sigma float64) Arrivals {
+	return func(rng *rand.Rand, after time.Duration) time.Duration {
+		if rng.Float64() < burst {
+			return after + micros(rng.ExpFloat64()*short.Seconds())
+		}
+		return after + micros(median.Seconds()*math.Exp(sigma*rng.NormFloat64()))
+	}
+}
+
+// Diurnal is a Poisson process whose rate follows the hour: 1/mean on average, (1 + swing) times that at peak (since the
+// beginning of the trace, and every day), (1 − swing) times that twelve hours later. The swing is in [0,1]. Arrivals are
+// thinned out of a process of the peak rate (Lewis and Shedler, 1979).
+func Diurnal(mean time.Duration, swing float64, peak time.Duration) Arrivals {
+	return func(rng *rand.Rand, after time.Duration) time.Duration {
+		for at := after; ; {
+			at += micros(rng.ExpFloat64() * mean.Seconds() / (1 + swing))
+			angle := 2 * math.Pi * (at - peak).Seconds() / day.Seconds()
+			if float64(rng.Float64()*(1+swing)) <= 1+float64(swing*math.Cos(angle)) {
+				return at
+			}
+		}
+	}
+}
+
+// positiveNormal draws from a normal distribution, again while the outcome is not positive.
+func positiveNormal(rng *rand.Rand, mean, deviation float64) float64 {
+	for {
+		if v := mean + float64(deviation*rng.NormFloat64()); v > 0 {
+			return v
+		}
+	}
+}
+
+// micros returns seconds as a duration of whole microseconds.
+func micros(seconds float64) time.Duration {
+	return time.Duration(math.Round(seconds*1e6)) * time.Microsecond
+}
