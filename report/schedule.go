@@ -14,7 +14,14 @@ type Schedule struct {
 	Jobs       []Job                // in order of submission, ties as in the workload
 	Levels     []Level              // in order of time, one an instant at which something changed
 	Placements []dovetail.Placement // only if asked for: what a timeline is drawn from
+	Refused    []Refusal            // jobs that the cluster could never hold
 	Hash       string               // of the journal, if asked for
+}
+
+// Refusal is a job that was left out, and why.
+type Refusal struct {
+	ID  int64  `json:"id"`
+	Why string `json:"why"`
 }
 
 // Cell names one setting of a sweep.

@@ -159,6 +159,9 @@ func (c *Core) touch(r *run) {
 	}
 }
 
+// InService returns how many runs are in service.
+func (c *Core) InService() int { return len(c.serving) }
+
 // Serving returns the runs that are in service (starting, running or stopping), in order of ID.
 func (c *Core) Serving() []dovetail.RunID {
 	ids := make([]dovetail.RunID, len(c.serving))

@@ -1,0 +1,487 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/trace"
+)
+
+// Cluster is the simulated machines. It does what it is told (Do) and says what comes of it (Next, Due). It is not safe for
+// concurrent use.
+type Cluster struct {
+	epoch  time.Time
+	model  Model
+	faults Faults
+	seed   uint64
+
+	nodes  []node
+	byName map[string]int
+	runs   map[dovetail.RunID]*run
+	timers timers
+	now    int64
+	events []dovetail.Event      // due at once
+	spare  []dovetail.Event      // handed out last
+	held   [2]dovetail.Resources // by core replicas, by elastic ones
+}
+
+type node struct {
+	dovetail.Node
+	up    bool
+	speed int64 // in hundredths
+	rng   *rand.Rand
+	fault timer // goes, or comes back
+}
+
+// run is a run that was admitted and of which something may still come.
+type run struct {
+	id    dovetail.RunID
+	job   *trace.Job
+	cells []*cell
+
+	core    int   // core replicas at work
+	needs   int   // core replicas that it cannot do without
+	at      int64 // when done was last brought up to date
+	work    int64 // to be done, in units of the model
+	done    int64
+	speed   int64 // Σ over replicas at work of their node's speed
+	working int   // replicas at work
+	frozen  bool
+	over    bool // complete, or told to stop: it makes no progress any more
+
+	complete timer
+	failure  timer
+	rng      *rand.Rand // for failures; nil: none
+	starts   *rand.Rand // for the jitter of starts
+	starting []*timer   // orders to start that are under way, oldest first
+
+	stopping int // replicas that were told to stop and are not gone
+
+	taken int // elastic replicas that were reclaimed
+}
+
+// cell is the replicas of a run in one slot.
+type cell struct {
+	dovetail.Slot
+	node     int
+	ready    bool // they report readiness
+	want     int  // was told last
+	starting int
+	up       int
+}
+
+// NewCluster returns a cluster whose nodes are up and empty. The seed is that of all faults.
+func NewCluster(nodes []dovetail.Node, m Model, f Faults, seed uint64, epoch time.Time) (*Cluster, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	if len(nodes) == 0 {
+		return nil, dovetail.Errorf(dovetail.Invalid, "the cluster has no nodes; expected at least one")
+	}
+	if m == nil {
+		m = Linear{}
+	}
+	c := &Cluster{
+		epoch: epoch, model: m, faults: f, seed: seed,
+		byName: make(map[string]int, len(nodes)), runs: make(map[dovetail.RunID]*run),
+	}
+	slow := stream(seed, forSlowness, 0)
+	for i, n := range nodes {
+		if _, twice := c.byName[n.Name]; twice || n.Name == "" {
+			return nil, dovetail.Errorf(dovetail.Invalid, "nodes: expected a different name for each node, found %q again", n.Name)
+		}
+		c.byName[n.Name] = i
+		c.nodes = append(c.nodes, node{Node: n, up: true, speed: Whole, rng: stream(seed, forNodes, int64(i))})
+		if slow.Float64() < f.SlowNodes {
+			c.nodes[i].speed = 50
+			if f.SlowSpeed > 0 {
+				c.nodes[i].speed = int64(f.SlowSpeed)
+			}
+		}
+	}
+	for i := range c.nodes {
+		if f.NodeMTBF > 0 {
+			n := &c.nodes[i]
+			n.fault = timer{kind: nodeGone, number: int64(i)}
+			c.timers.set(&n.fault, exponential(n.rng, f.NodeMTBF))
+		}
+	}
+	return c, nil
+}
+
+// Nodes returns the events that say which nodes there are.
+func (c *Cluster) Nodes() []dovetail.Event {
+	events := make([]dovetail.Event, len(c.nodes))
+	for i := range c.nodes {
+		events[i] = dovetail.NodeUp{Node: c.nodes[i].Node}
+	}
+	return events
+}
+
+// Admit makes a job known under the number that its run has. It starts with the first action that names the run.
+func (c *Cluster) Admit(id dovetail.RunID, j *trace.Job) error {
+	w, err := work(c.model, j)
+	if err != nil {
+		return dovetail.Errorf(dovetail.Invalid, "%v", err)
+	}
+	c.runs[id] = &run{
+		id: id, job: j, work: w, needs: j.Core(),
+		complete: timer{kind: completed, number: int64(id)}, failure: timer{kind: failed, number: int64(id)},
+	}
+	return nil
+}
+
+// Progress sets the share of the work that a run has done already, in [0,1].
+func (c *Cluster) Progress(id dovetail.RunID, share float64) {
+	if r := c.runs[id]; r != nil {
+		r.done = min(r.work-1, int64(share*float64(r.work)))
+	}
+}
+
+// Held returns what core and elastic replicas hold now, those that are starting included.
+func (c *Cluster) Held() (core, elastic dovetail.Resources) { return c.held[0], c.held[1] }
+
+// Taken returns how many elastic replicas were reclaimed from a run so far.
+func (c *Cluster) Taken(id dovetail.RunID) int {
+	if r := c.runs[id]; r != nil {
+		return r.taken
+	}
+	return 0
+}
+
+// Empty reports whether a run holds nothing: it has not started, or is gone.
+func (c *Cluster) Empty(id dovetail.RunID) bool {
+	r := c.runs[id]
+	return r == nil || !r.holds()
+}
+
+func (r *run) holds() bool {
+	return r.stopping > 0 || slices.ContainsFunc(r.cells, func(k *cell) bool { return k.up > 0 || k.starting > 0 })
+}
+
+// Forget drops a run that has ended.
+func (c *Cluster) Forget(id dovetail.RunID) {
+	if r := c.runs[id]; r != nil {
+		c.timers.drop(&r.complete)
+		c.timers.drop(&r.failure)
+		delete(c.runs, id)
+	}
+}
+
+// Next returns when something happens next, and false if nothing will without further actions.
+func (c *Cluster) Next() (time.Time, bool) {
+	if len(c.events) > 0 {
+		return c.time(c.now), true
+	}
+	if t := c.timers.first(); t != nil {
+		return c.time(t.at), true
+	}
+	return time.Time{}, false
+}
+
+// Due returns what has happened by a time, in order. The slice is valid until the call after the next.
+func (c *Cluster) Due(now time.Time) []dovetail.Event {
+	c.now = c.micros(now)
+	for t := c.timers.first(); t != nil && t.at <= c.now; t = c.timers.first() {
+		c.timers.drop(t)
+		c.fire(t)
+	}
+	due := c.events
+	c.events, c.spare = c.spare[:0], due
+	return due
+}
+
+func (c *Cluster) time(us int64) time.Time { return c.epoch.Add(time.Duration(us) * time.Microsecond) }
+
+func (c *Cluster) micros(t time.Time) int64 { return t.Sub(c.epoch).Microseconds() }
+
+func (c *Cluster) say(e dovetail.Event) { c.events = append(c.events, e) }
+
+func (c *Cluster) fire(t *timer) {
+	switch t.kind {
+	case nodeGone, nodeBack:
+		c.nodeFault(int(t.number))
+	case started:
+		t.run.starting = slices.DeleteFunc(t.run.starting, func(o *timer) bool { return o == t })
+		c.accrue(t.run)
+		c.rise(t.run, t.cell, t.n)
+		c.pace(t.run)
+	case stopped:
+		t.run.stopping -= t.n
+		c.say(dovetail.ReplicasDown{Slot: t.cell.Slot, N: t.n, WasUp: true, WasReady: t.cell.ready, Exit: dovetail.Exit{Asked: true}})
+	case failed:
+		c.fail(t.run)
+	case completed:
+		c.finish(t.run)
+	}
+}
+
+// Do brings about what the action asks for, as engine.Backend says. Actions about runs that are gone are done already.
+func (c *Cluster) Do(now time.Time, a dovetail.Action) {
+	c.now = c.micros(now)
+	switch a := a.(type) {
+	case dovetail.RunReplicas:
+		r := c.runs[a.Run]
+		if r == nil || r.over {
+			return
+		}
+		c.accrue(r)
+		r.frozen = a.Frozen
+		c.scale(r, r.cell(c, a.Slot), a.N)
+		c.pace(r)
+	case dovetail.StopRun:
+		if r := c.runs[a.Run]; r != nil {
+			c.accrue(r)
+			r.over = true
+			for _, k := range r.cells {
+				c.scale(r, k, 0)
+			}
+			c.pace(r)
+		}
+	default:
+		panic(fmt.Sprintf("sim: action %T is not known", a))
+	}
+}
+
+// cell finds, or adds, the cell of a slot.
+func (r *run) cell(c *Cluster, s dovetail.Slot) *cell {
+	node := c.byName[s.Node]
+	i, ok := slices.BinarySearchFunc(r.cells, s, func(k *cell, s dovetail.Slot) int {
+		return cmp.Or(cmp.Compare(k.Component, s.Component), compareBool(k.Elastic, s.Elastic), cmp.Compare(k.node, node))
+	})
+	if !ok {
+		k := &cell{Slot: s, node: node, ready: r.job.App.Components[s.Component].Ready != nil}
+		r.cells = slices.Insert(r.cells, i, k)
+	}
+	return r.cells[i]
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// scale starts or stops replicas in a slot until n are there or under way.
+func (c *Cluster) scale(r *run, k *cell, n int) {
+	if !r.over && k.Elastic && n < k.want {
+		r.taken += k.want - n
+	}
+	k.want = n
+	switch more := n - k.up - k.starting; {
+	case more > 0:
+		c.start(r, k, more)
+	case more < 0:
+		c.stop(r, k, -more)
+	}
+}
+
+func (c *Cluster) start(r *run, k *cell, n int) {
+	c.hold(k, r, n)
+	k.starting += n
+	delay := c.faults.StartDelay.Microseconds()
+	if c.faults.StartJitter > 0 {
+		if r.starts == nil {
+			r.starts = stream(c.seed, forStarts, int64(r.id))
+		}
+		delay += exponential(r.starts, c.faults.StartJitter)
+	}
+	if delay == 0 {
+		c.rise(r, k, n)
+		return
+	}
+	t := &timer{kind: started, number: int64(r.id), run: r, cell: k, n: n}
+	r.starting = append(r.starting, t)
+	c.timers.set(t, c.now+delay)
+}
+
+// rise lets replicas that were starting be up. The caller accrues before and paces afterwards.
+func (c *Cluster) rise(r *run, k *cell, n int) {
+	k.starting -= n
+	c.work(r, k, n)
+	c.say(dovetail.ReplicasUp{Slot: k.Slot, N: n})
+	if k.ready {
+		c.say(dovetail.ReplicasReady{Slot: k.Slot, N: n})
+	}
+}
+
+// work changes how many replicas of a cell are at work.
+func (c *Cluster) work(r *run, k *cell, n int) {
+	k.up += n
+	r.working += n
+	r.speed += int64(n) * c.nodes[k.node].speed
+	if !k.Elastic {
+		r.core += n
+	}
+}
+
+// hold notes what the replicas of a cell take, or give back.
+func (c *Cluster) hold(k *cell, r *run, n int) {
+	class := 0
+	if k.Elastic {
+		class = 1
+	}
+	c.held[class] = c.held[class].Plus(r.job.App.Components[k.Component].Resources.Times(n))
+}
+
+// stop stops n replicas of a cell: those first that are not up yet, latest order first.
+func (c *Cluster) stop(r *run, k *cell, n int) {
+	for i := len(r.starting) - 1; i >= 0 && n > 0; i-- {
+		t := r.starting[i]
+		if t.cell != k {
+			continue
+		}
+		m := min(n, t.n)
+		n -= m
+		k.starting -= m
+		c.hold(k, r, -m)
+		if t.n -= m; t.n == 0 {
+			c.timers.drop(t)
+			r.starting = append(r.starting[:i], r.starting[i+1:]...)
+		}
+		c.say(dovetail.ReplicasDown{Slot: k.Slot, N: m, Exit: dovetail.Exit{Asked: true}})
+	}
+	if n == 0 {
+		return
+	}
+	c.work(r, k, -n)
+	c.hold(k, r, -n)
+	if delay := c.faults.StopDelay.Microseconds(); delay > 0 {
+		r.stopping += n
+		c.timers.set(&timer{kind: stopped, number: int64(r.id), run: r, cell: k, n: n}, c.now+delay)
+		return
+	}
+	c.say(dovetail.ReplicasDown{Slot: k.Slot, N: n, WasUp: true, WasReady: k.ready, Exit: dovetail.Exit{Asked: true}})
+}
+
+// accrue brings the work done up to date, before the rate changes.
+func (c *Cluster) accrue(r *run) {
+	if rate := c.rate(r); rate > 0 {
+		r.done += rate * (c.now - r.at)
+	}
+	r.at = c.now
+}
+
+// rate returns a run's speed: nothing while a part of its core is missing.
+func (c *Cluster) rate(r *run) int64 {
+	if r.over || r.frozen || r.core < r.needs || r.speed == 0 {
+		return 0
+	}
+	return c.model.Rate(r.job, r.speed)
+}
+
+// pace sets when the run completes, and when one of its replicas fails, at the rate it has now.
+func (c *Cluster) pace(r *run) {
+	if rate := c.rate(r); rate > 0 {
+		r.complete.run = r
+		c.timers.set(&r.complete, c.now+duration(r.work-r.done, rate))
+	} else {
+		c.timers.drop(&r.complete)
+	}
+	if c.faults.ReplicaMTBF <= 0 {
+		return
+	}
+	if r.over || r.working == 0 {
+		c.timers.drop(&r.failure)
+		return
+	}
+	if r.rng == nil {
+		r.rng = stream(c.seed, forFailures, int64(r.id))
+		r.failure.run = r
+	}
+	// The exponential distribution has no memory, so that the time may be drawn anew whenever the number of replicas changes.
+	c.timers.set(&r.failure, c.now+exponential(r.rng, max(c.faults.ReplicaMTBF/time.Duration(r.working), time.Microsecond)))
+}
+
+// fail lets one replica of the run that is at work die, each with the same probability.
+func (c *Cluster) fail(r *run) {
+	i := r.rng.IntN(r.working)
+	for _, k := range r.cells {
+		if i -= k.up; i < 0 {
+			c.lose(r, k, 1)
+			c.say(dovetail.ReplicasDown{Slot: k.Slot, N: 1, WasUp: true, WasReady: k.ready, Exit: dovetail.Exit{Code: 1, Why: "simulated failure"}})
+			return
+		}
+	}
+}
+
+// lose takes replicas that are at work off a cell: nobody asked for it.
+func (c *Cluster) lose(r *run, k *cell, n int) {
+	c.accrue(r)
+	c.work(r, k, -n)
+	c.hold(k, r, -n)
+	k.want = max(0, k.want-n)
+	c.pace(r)
+}
+
+// finish lets every replica that is at work end well: the run has done its work.
+func (c *Cluster) finish(r *run) {
+	c.accrue(r)
+	r.over = true
+	for _, k := range r.cells {
+		if n := k.up; n > 0 {
+			c.work(r, k, -n)
+			c.hold(k, r, -n)
+			k.want -= n
+			c.say(dovetail.ReplicasDown{Slot: k.Slot, N: n, WasUp: true, WasReady: k.ready})
+		}
+	}
+	c.pace(r)
+}
+
+// nodeFault lets a node go with all that is on it, or come back.
+func (c *Cluster) nodeFault(i int) {
+	n := &c.nodes[i]
+	n.up = !n.up
+	if n.up {
+		n.fault.kind = nodeGone
+		c.timers.set(&n.fault, c.now+exponential(n.rng, c.faults.NodeMTBF))
+		c.say(dovetail.NodeUp{Node: n.Node})
+		return
+	}
+	mttr := c.faults.NodeMTTR
+	if mttr == 0 {
+		mttr = defaultMTTR
+	}
+	n.fault.kind = nodeBack
+	c.timers.set(&n.fault, c.now+exponential(n.rng, mttr))
+	c.vacate(i)
+	c.say(dovetail.NodeDown{Node: n.Name})
+}
+
+// vacate drops everything on a node that is gone. The event that the node is gone says so of all of it.
+func (c *Cluster) vacate(i int) {
+	for _, id := range slices.Sorted(maps.Keys(c.runs)) {
+		r := c.runs[id]
+		r.starting = slices.DeleteFunc(r.starting, func(t *timer) bool {
+			if t.cell.node != i {
+				return false
+			}
+			c.timers.drop(t)
+			t.cell.starting -= t.n
+			c.hold(t.cell, r, -t.n)
+			return true
+		})
+		for _, k := range r.cells {
+			if k.node == i {
+				c.lose(r, k, k.up)
+				k.want = 0
+			}
+		}
+	}
+	for _, t := range slices.Clone(c.timers.heap) {
+		if t.kind == stopped && t.cell.node == i {
+			t.run.stopping -= t.n
+			c.timers.drop(t)
+		}
+	}
+}

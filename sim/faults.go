@@ -1,0 +1,71 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/dovetail-sched/dovetail"
+)
+
+// Faults says what goes wrong, and how slowly things happen. The zero value is a perfect cluster. Times between faults are
+// exponential; each purpose, and each node and run, draws from a stream of its own, so that one fault does not shift the others.
+type Faults struct {
+	StartDelay  time.Duration `json:"startDelay,omitempty"`  // from the order to start a replica until it is up
+	StartJitter time.Duration `json:"startJitter,omitempty"` // mean of an exponential time added to that, for each order
+	StopDelay   time.Duration `json:"stopDelay,omitempty"`   // from the order to stop a replica until it is gone; it does no work meanwhile
+
+	ReplicaMTBF time.Duration `json:"replicaMTBF,omitempty"` // mean time between failures of one replica at work; 0: never
+	NodeMTBF    time.Duration `json:"nodeMTBF,omitempty"`    // of one node; 0: never
+	NodeMTTR    time.Duration `json:"nodeMTTR,omitempty"`    // mean time until a lost node is back; 0: 10 minutes
+
+	SlowNodes float64 `json:"slowNodes,omitempty"` // share of the nodes that are slow, in [0,1]
+	SlowSpeed int     `json:"slowSpeed,omitempty"` // their speed in hundredths; 0: 50
+}
+
+const defaultMTTR = 10 * time.Minute
+
+// check returns what is wrong with the faults.
+func (f *Faults) check() error {
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"startDelay", f.StartDelay},
+		{"startJitter", f.StartJitter},
+		{"stopDelay", f.StopDelay},
+		{"replicaMTBF", f.ReplicaMTBF},
+		{"nodeMTBF", f.NodeMTBF},
+		{"nodeMTTR", f.NodeMTTR},
+	} {
+		if d.value < 0 {
+			return dovetail.Errorf(dovetail.Invalid, "faults: %s is %s; expected a time that is not negative", d.name, d.value)
+		}
+	}
+	if !(f.SlowNodes >= 0 && f.SlowNodes <= 1) {
+		return dovetail.Errorf(dovetail.Invalid, "faults: slowNodes is %v; expected a share between 0 and 1", f.SlowNodes)
+	}
+	if f.SlowSpeed < 0 || f.SlowSpeed > Whole {
+		return dovetail.Errorf(dovetail.Invalid, "faults: slowSpeed is %d; expected hundredths between 1 and 100", f.SlowSpeed)
+	}
+	return nil
+}
+
+// purpose separates streams of random numbers.
+type purpose uint64
+
+const (
+	forStarts purpose = iota + 1
+	forFailures
+	forNodes
+	forSlowness
+)
+
+// stream returns the random numbers for one purpose and one node or run.
+func stream(seed uint64, p purpose, number int64) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, uint64(p)<<56^uint64(number))) //nolint:gosec // G404: a simulation must repeat itself
+}
+
+// exponential draws a time with this mean, in whole microseconds, at least 1.
+func exponential(r *rand.Rand, mean time.Duration) int64 {
+	return max(1, int64(r.ExpFloat64()*float64(mean.Microseconds())))
+}

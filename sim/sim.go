@@ -1,2 +1,0 @@
-// Package sim answers: what would have happened? It plays a workload against the very core and turn loop of the daemon.
-package sim
