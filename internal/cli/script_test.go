@@ -1,7 +1,11 @@
 package cli_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/dovetail-sched/dovetail/client"
 	"github.com/dovetail-sched/dovetail/internal/backend/proc"
 	"github.com/dovetail-sched/dovetail/internal/cli"
 )
@@ -26,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 // deadline bounds whatever a script waits for.
-const deadline = 20 * time.Second
+const deadline = 2 * time.Minute
 
 func TestScripts(t *testing.T) {
 	if testing.Short() {
@@ -38,6 +43,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup:               setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"asked":      asked,
 			"serving":    serving,
 			"eventually": eventually,
 			"terminate":  terminate,
@@ -55,7 +61,8 @@ func setup(env *testscript.Env) error {
 	return nil
 }
 
-// serving waits until the daemon of a state directory is ready, and makes it the one that commands talk to.
+// serving waits until the daemon of a state directory is ready, which it is when it knows its nodes, and makes it the one that
+// commands talk to.
 func serving(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: serving STATE-DIR")
@@ -67,9 +74,37 @@ func serving(ts *testscript.TestScript, neg bool, args []string) {
 			return false
 		}
 		ts.Setenv("DOVETAIL_URL", strings.TrimSpace(string(url)))
-		return ts.Exec("dovetail", "nodes") == nil
+		c, err := client.New(ts.Getenv("DOVETAIL_URL"), ts.Getenv("DOVETAIL_TOKEN"))
+		ts.Check(err)
+		ctx, cancel := context.WithTimeout(context.Background(), deadline)
+		defer cancel()
+		health, err := c.Health(ctx)
+		return err == nil && health.Ready
 	})
 	ts.Defer(func() { sweep(ts, dir) })
+}
+
+// asked waits until the daemon has carried out a request of an operation: whoever made it has come that far.
+func asked(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: asked OPERATION")
+	}
+	counter := fmt.Sprintf(`dovetail_http_requests_total{operation=%q,status="200"}`, args[0])
+	until(ts, "somebody asks for "+args[0], func() bool { return strings.Contains(metrics(ts), counter) })
+}
+
+// metrics returns what the daemon counts.
+func metrics(ts *testscript.TestScript) string {
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, ts.Getenv("DOVETAIL_URL")+"/metrics", nil)
+	ts.Check(err)
+	resp, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	return string(text)
 }
 
 // sweep kills what the daemon of a script left behind, should the script have failed on its way.
