@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/engine"
@@ -110,6 +111,22 @@ func startDaemon(ctx context.Context, o daemonOptions) (_ *daemon, err error) {
 		}), backwards(undo))
 	}()
 	return d, nil
+}
+
+// ready waits until the daemon accepts work. Until it knows all of its nodes it refuses what does not fit those it knows.
+func (d *daemon) ready(ctx context.Context) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !d.engine.Health().Ready {
+		select {
+		case <-tick.C:
+		case <-d.done:
+			return errors.Join(dovetail.Errorf(dovetail.Unavailable, "the daemon ended before it was ready"), d.err)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
 // run2 runs the engine and the server until the context ends or one of them fails. The server ends first: what it still

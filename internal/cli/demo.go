@@ -214,6 +214,9 @@ func (s *demoStage) play(ctx context.Context, allocator string, number int) (_ *
 			Work: s.script.work, Notebook: s.script.notebook, Seed: 1,
 		},
 	}
+	if err := d.ready(ctx); err != nil {
+		return nil, err
+	}
 	if err := s.submit(ctx, p, p.mix.Batch()...); err != nil {
 		return nil, err
 	}

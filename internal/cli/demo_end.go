@@ -85,7 +85,7 @@ func taken(d *client.RunDetail) int {
 
 // sweep ends what a pass may have left: its runs, its daemon, its processes. It does so whatever happened before.
 func (s *demoStage) sweep(ctx context.Context, c *client.Client, d *daemon, dir string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	if err := errors.Join(s.cancelAll(ctx, c), d.stop(), killOrphans(dir)); err != nil {
 		return sweepError{fmt.Errorf("clean up after the demo, processes may be left over: %w", err)}

@@ -52,7 +52,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// setup gives each script a home of its own. Whatever it leaves running is killed and is an error.
+// setup gives each script a home of its own.
 func setup(env *testscript.Env) error {
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "xdg-state"))
@@ -107,17 +107,51 @@ func metrics(ts *testscript.TestScript) string {
 	return string(text)
 }
 
-// sweep kills what the daemon of a script left behind, should the script have failed on its way.
+// sweep ends what the daemon of a script left behind, and the daemon itself, should the script have failed on its way.
 func sweep(ts *testscript.TestScript, dir string) {
-	found, err := proc.Orphans(dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		ts.Logf("%v", err)
+	owner, _, _ := strings.Cut(ts.ReadFile(filepath.Join(dir, "dovetail.lock")), "\n")
+	if home, err := os.Readlink("/proc/" + owner + "/cwd"); err == nil && home == ts.MkAbs(".") { // else it has ended
+		pid, err := strconv.Atoi(owner)
+		ts.Check(err)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	for _, o := range found {
-		if p, err := os.FindProcess(o.Pid); err == nil && o.Pid > 0 {
-			_ = p.Kill()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(deadline); time.Now().Before(end); <-tick.C {
+		left := shims(dir)
+		for _, pid := range left {
+			_ = syscall.Kill(pid, syscall.SIGTERM) // it stops its replica
+		}
+		found, err := proc.Orphans(dir)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			ts.Logf("%v", err)
+		}
+		for _, o := range found {
+			if o.Pid > 0 {
+				left = append(left, o.Pid)
+				_ = syscall.Kill(o.Pid, syscall.SIGKILL)
+			}
+		}
+		if len(left) == 0 {
+			return
 		}
 	}
+}
+
+// shims returns the living shims of the replicas of a state directory.
+func shims(dir string) []int {
+	var pids []int
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, line := range lines {
+		text, err := os.ReadFile(line)
+		if err != nil || !strings.Contains(string(text), "\x00__shim\x00"+dir+"/") { // it may have ended meanwhile
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(line))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // terminate asks the daemon of a state directory to end, as an init system does.
@@ -142,14 +176,14 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// noProcess says that no process is left of the replicas of a state directory.
+// noProcess says that no process is left of the replicas of a state directory, with a shim or without.
 func noProcess(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: noprocess STATE-DIR")
 	}
 	until(ts, "no process is left", func() bool {
 		found, err := proc.Orphans(ts.MkAbs(args[0]))
-		return err == nil && len(found) == 0
+		return err == nil && len(found) == 0 && len(shims(ts.MkAbs(args[0]))) == 0
 	})
 }
 

@@ -86,8 +86,7 @@ func (e *environment) serve(ctx context.Context, o *serveOptions) error {
 		"nodes", len(nodes), "version", version().Version)
 	select {
 	case <-ctx.Done():
-		runs, replicas := d.census(ctx)
-		log.Info("ending: " + farewell(runs, replicas))
+		log.Info("ending" + farewell(d.census(ctx)))
 	case <-d.done:
 	}
 	return d.stop()
@@ -109,27 +108,32 @@ func (o *serveOptions) config() dovetail.Config {
 	return o.Schedule
 }
 
-// farewell says what goes on without the daemon.
-func farewell(runs, replicas int) string {
-	if replicas == 0 {
-		return "no replica runs"
+// farewell says what goes on without the daemon. One that could not count its replicas any more says nothing about them.
+func farewell(runs, replicas int, err error) string {
+	switch {
+	case err != nil:
+		return ""
+	case replicas == 0:
+		return ": no replica runs"
 	}
-	return fmt.Sprintf("%s of %s go on; `dovetail serve` with the same state directory takes them over again",
+	return fmt.Sprintf(": %s of %s go on; `dovetail serve` with the same state directory takes them over again",
 		plural(replicas, "replica", "replicas"), plural(runs, "run", "runs"))
 }
 
+// censusTime is how long a daemon that is to end waits for its own answer: a turn that waits for a slow disk takes some of it.
+const censusTime = 5 * time.Second
+
 // census counts what the back-end was told to run.
-func (d *daemon) census(ctx context.Context) (runs, replicas int) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+func (d *daemon) census(ctx context.Context) (runs, replicas int, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), censusTime)
 	defer cancel()
-	// A daemon that cannot answer any more says nothing about its replicas.
-	_ = d.engine.Inspect(ctx, func(c *sched.Core, _ time.Time) {
+	err = d.engine.Inspect(ctx, func(c *sched.Core, _ time.Time) {
 		runs = len(c.Serving())
 		for _, a := range c.Desired() {
 			replicas += a.N
 		}
 	})
-	return runs, replicas
+	return runs, replicas, err
 }
 
 // printConfig prints the effective configuration: YAML unless JSON is asked for.
