@@ -201,6 +201,28 @@ func (s *Space) search(v int, sh *Shape, best *int) {
 	s.search(right, sh, best)
 }
 
+// Holds reports whether n replicas of one shape would fit, if on node i extra[i] more were free; extra may be nil. It takes
+// nothing, and costs a few comparisons a node.
+func (s *Space) Holds(sh *Shape, n int, extra []dovetail.Resources) bool {
+	if n <= 0 {
+		return true
+	}
+	for i := range s.nodes {
+		node := &s.nodes[i]
+		if !node.open() || !matches(sh.Nodes, node.Labels) {
+			continue
+		}
+		free := node.Free
+		if extra != nil {
+			free = free.Plus(extra[i])
+		}
+		if n -= sh.Each.Count(free, n); n <= 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Place takes room for up to n replicas and returns where, in order of preference at the time; fewer if there is no more
 // room. Large n are placed in steps of several replicas, so that the cost grows with the nodes and not with the replicas.
 func (s *Space) Place(sh *Shape, n int) []Spot {

@@ -14,6 +14,8 @@ type Schedule struct {
 	Jobs       []Job                // in order of submission, ties as in the workload
 	Levels     []Level              // in order of time, one an instant at which something changed
 	Placements []dovetail.Placement // only if asked for: what a timeline is drawn from
+	Nodes      []dovetail.Node      // with Placements: in the order in which they are shown
+	Epoch      time.Time            // with Placements: the time of day at which the workload begins
 	Refused    []Refusal            // jobs that the cluster could never hold
 	Hash       string               // of the journal, if asked for
 }
@@ -34,7 +36,9 @@ type Cell struct {
 
 // Job is what became of one run.
 type Job struct {
-	ID      int64
+	ID      int64                 // as the workload numbers it
+	Run     dovetail.RunID        // as Placements do; only with those
+	App     *dovetail.Application // only for a timeline; may be nil
 	Class   string
 	User    string
 	Kind    dovetail.Kind

@@ -94,7 +94,7 @@ func (d *drawing) grid() {
 	each := ticks(d.span, maxTicks)
 	for i := range d.span/each + 1 {
 		at := i * each
-		x := left + plot*at.Seconds()/d.span.Seconds()
+		x := left + plotWidth*at.Seconds()/d.span.Seconds()
 		d.printf(`<path class="grid" d="M%s %sV%s"/>`, num(x), num(d.nodesTop-6), num(d.bottom+6))
 		d.text(x, d.bottom+22, "tick", "middle", clock(at, each))
 		d.printf("\n")

@@ -22,7 +22,7 @@ const (
 	width     = 1220.0
 	left      = 170.0 // before the time axis: names
 	right     = 220.0 // behind it: figures
-	plot      = width - left - right
+	plotWidth = width - left - right
 	header    = 96.0
 	nodeRow   = 68.0
 	nodeGap   = 10.0
@@ -66,7 +66,7 @@ func newDrawing(t *Timeline) *drawing {
 
 // x returns where a time lies on the axis.
 func (d *drawing) x(at time.Time) float64 {
-	return left + plot*min(max(at.Sub(d.from).Seconds()/d.span.Seconds(), 0), 1)
+	return left + plotWidth*min(max(at.Sub(d.from).Seconds()/d.span.Seconds(), 0), 1)
 }
 
 // nodes draws a row for each node.
@@ -76,7 +76,7 @@ func (d *drawing) nodes() {
 		y := d.nodesTop + float64(i)*(nodeRow+nodeGap)
 		d.text(left-12, y+nodeRow/2-3, "name", "end", n.Name)
 		d.text(left-12, y+nodeRow/2+12, "small", "end", n.Capacity.String())
-		d.printf(`<rect class="lane" x="%s" y="%s" width="%s" height="%s" rx="3"/>`, num(left), num(y), num(plot), num(nodeRow))
+		d.printf(`<rect class="lane" x="%s" y="%s" width="%s" height="%s" rx="3"/>`, num(left), num(y), num(plotWidth), num(nodeRow))
 		stays := d.rows[i]
 		scale := nodeRow / stack(stays)
 		for j := range stays {

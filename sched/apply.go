@@ -365,6 +365,7 @@ func (c *Core) nodeUp(n dovetail.Node) error {
 		c.nodeByID[n.Name] = len(c.nodes)
 		c.nodes = append(c.nodes, node{Node: n})
 		c.room = append(c.room, n.Capacity)
+		c.looseOn = append(c.looseOn, dovetail.Resources{})
 		c.space.Add(place.Node{Capacity: n.Capacity, Labels: n.Labels, Up: true})
 		return nil
 	}
@@ -431,7 +432,8 @@ func (c *Core) grant(r *run, ci int, cl class, node, delta int) {
 	p.want[cl] += delta
 	if cl == elastic {
 		r.elastic += delta
-		c.loose = c.loose.Plus(r.app.shapes[ci].Each.Times(delta))
+		n := r.app.shapes[ci].Each.Times(delta)
+		c.loose, c.looseOn[node] = c.loose.Plus(n), c.looseOn[node].Plus(n)
 	}
 	c.crave(r)
 	c.await(r)

@@ -303,7 +303,7 @@ func (d *draft) backwards() iter.Seq[*run] {
 func (d *draft) victims(w *run) iter.Seq[*run] {
 	own := d.c.key(w, d.now)
 	return func(yield func(*run) bool) {
-		if d.failed[w.app] || !w.needs().Fits(d.c.space.Free().Plus(d.c.loose)) {
+		if d.failed[w.app] || !w.needs().Fits(d.c.space.Free().Plus(d.c.loose)) || !d.c.wouldHold(w) {
 			return
 		}
 		for v := range d.backwards() {
@@ -315,6 +315,16 @@ func (d *draft) victims(w *run) iter.Seq[*run] {
 			}
 		}
 	}
+}
+
+// wouldHold reports whether each component of what w's core lacks would fit by itself if every elastic replica were gone.
+func (c *Core) wouldHold(w *run) bool {
+	for ci := range w.app.shapes {
+		if !c.space.Holds(&w.app.shapes[ci], w.lacks(ci), c.looseOn) {
+			return false
+		}
+	}
+	return true
 }
 
 // jumps reports whether w may be served although the runs in service are not satisfied: it is overdue, or preemption is on

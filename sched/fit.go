@@ -20,7 +20,8 @@ func (c *Core) asks(a *app, ci int) int {
 // does not waits for capacity, and stops no others.
 func (c *Core) fits(a *app) bool {
 	if a.fitsAt != c.version {
-		a.fitsAt, a.fits, a.ever = c.version, c.missing(a, false) < 0, c.missing(a, true) < 0
+		a.fitsAt, a.fits = c.version, c.missing(a, false) < 0
+		a.ever = a.fits || c.missing(a, true) < 0
 	}
 	return a.fits
 }
@@ -43,6 +44,12 @@ func (c *Core) vacant(all bool) *place.Space {
 // missing returns the component of which not enough replicas fit the empty nodes, all or those that are open, or −1.
 func (c *Core) missing(a *app, all bool) int {
 	empty, failed := c.vacant(all), -1
+	if len(a.shapes) == 1 {
+		if !empty.Holds(&a.shapes[0], c.asks(a, 0), nil) {
+			failed = 0
+		}
+		return failed
+	}
 	placed := make([][]place.Spot, len(a.shapes))
 	for ci := range a.shapes {
 		n := c.asks(a, ci)

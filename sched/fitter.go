@@ -42,6 +42,11 @@ func (f fitter) mayFit(r *run) bool {
 		if f.failed[r.app] || !r.app.need.Fits(f.c.space.Free()) {
 			return false
 		}
+		for ci := range r.app.shapes {
+			if !f.c.space.Holds(&r.app.shapes[ci], f.c.asks(r.app, ci), nil) {
+				return false
+			}
+		}
 		r.comps = make([]comp, len(r.app.shapes))
 	}
 	return true
@@ -55,6 +60,9 @@ func (f fitter) CoreBy(r, victim *run) bool {
 	}
 	if r.comps == nil {
 		r.comps = make([]comp, len(r.app.shapes))
+	}
+	if !f.enough(r, victim) {
+		return false
 	}
 	ok := f.Try(func() bool {
 		for ci := range r.comps {
@@ -80,6 +88,31 @@ func (f fitter) CoreBy(r, victim *run) bool {
 		f.forget()
 	}
 	return ok
+}
+
+// enough reports whether each component of what r's core lacks would fit by itself if the elastic replicas of victim were gone.
+func (f fitter) enough(r, victim *run) bool {
+	extra := f.freed(victim)
+	for ci := range r.comps {
+		if !f.c.space.Holds(&r.app.shapes[ci], r.lacks(ci), extra) {
+			return false
+		}
+	}
+	return true
+}
+
+// freed returns what would become free on each node without the elastic replicas of victim. It is valid until the next call.
+func (f fitter) freed(victim *run) []dovetail.Resources {
+	f.c.freed = append(f.c.freed[:0], make([]dovetail.Resources, len(f.c.nodes))...)
+	for vi := range victim.comps {
+		each := victim.app.shapes[vi].Each
+		for _, k := range victim.comps[vi].cells {
+			if k.class == elastic && k.want > 0 {
+				f.c.freed[k.node] = f.c.freed[k.node].Plus(each.Times(k.want))
+			}
+		}
+	}
+	return f.c.freed
 }
 
 // eviction is what taking elastic replicas of one run on one node would make room for.

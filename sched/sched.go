@@ -34,10 +34,12 @@ type Core struct {
 	room     []dovetail.Resources // by what is occupied, per node; negative where a node shrank
 	nodes    []node
 	nodeByID map[string]int
-	loose    dovetail.Resources // granted to elastic replicas, in all
-	version  int64              // grows whenever what nodes can hold changes
+	loose    dovetail.Resources   // granted to elastic replicas, in all
+	looseOn  []dovetail.Resources // … per node
+	version  int64                // grows whenever what nodes can hold changes
 
-	empty   [2]*place.Space // the nodes of emptyAt with nothing on them: those that are open, and all; nil: not asked for yet
+	freed   []dovetail.Resources // scratch of a decision
+	empty   [2]*place.Space      // the nodes of emptyAt with nothing on them: those that are open, and all; nil: not asked for yet
 	emptyAt int64
 
 	runs    map[dovetail.RunID]*run

@@ -58,17 +58,3 @@ func Diurnal(mean time.Duration, swing float64, peak time.Duration) Arrivals {
 		}
 	}
 }
-
-// positiveNormal draws from a normal distribution, again while the outcome is not positive.
-func positiveNormal(rng *rand.Rand, mean, deviation float64) float64 {
-	for {
-		if v := mean + float64(deviation*rng.NormFloat64()); v > 0 {
-			return v
-		}
-	}
-}
-
-// micros returns seconds as a duration of whole microseconds.
-func micros(seconds float64) time.Duration {
-	return time.Duration(math.Round(seconds*1e6)) * time.Microsecond
-}

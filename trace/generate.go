@@ -1,8 +1,6 @@
 package trace
 
 import (
-	"hash/fnv"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -42,7 +40,7 @@ type Comparison struct {
 
 // Generators returns all generators, in the order in which people are shown them.
 func Generators() []Generator {
-	return []Generator{zoe()}
+	return []Generator{zoe(), zoeBatch(), zoeInelastic()}
 }
 
 // Generate draws a workload of n jobs, or of the generator's default number of jobs if n is 0. It fails when there is no
@@ -74,12 +72,4 @@ func Compare(jobs []Job, published []Marginal) []Comparison {
 		found[i] = Comparison{m.Name, m.Published, m.Low, m.High, v, m.Unit, m.Low <= v && v <= m.High, m.Source}
 	}
 	return found
-}
-
-// stream returns the random numbers that a workload uses for one purpose. Each purpose has its own, so that a change to one
-// of them leaves the others alone.
-func stream(seed uint64, purpose string) *rand.Rand {
-	h := fnv.New64a()
-	h.Write([]byte(purpose)) //nolint:errcheck // a hash never fails
-	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
