@@ -87,14 +87,15 @@ func (b *builder) touch(s dovetail.Slot) {
 
 // finish adds what is known only after the last event.
 func (b *builder) finish() {
+	if !b.t.reads {
+		b.t.forget()
+		b.t.records = b.changes.Records
+		return
+	}
 	changed := b.t.core.Changed()
 	var replicas []dovetail.ReplicaStatus
 	if b.t.roster != nil {
 		replicas = b.t.roster.Changed()
-	}
-	if !b.t.reads {
-		b.t.records = b.changes.Records
-		return
 	}
 	b.changes.Runs, b.changes.Replicas = changed, replicas
 	for i := range replicas {

@@ -150,7 +150,7 @@ func (t *Turner) reapply(r Record) error {
 
 // forget empties the lists of changes: the read side has them already.
 func (t *Turner) forget() {
-	t.core.Changed()
+	t.core.Forget()
 	if t.roster != nil {
 		t.roster.Changed()
 	}

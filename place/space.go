@@ -7,6 +7,7 @@ package place
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dovetail-sched/dovetail"
@@ -99,6 +100,8 @@ type Space struct {
 	order Order
 	nodes []Node
 	tree  []vertex // heap layout, leaves from len(tree)/2 on
+	stale []int    // nodes whose leaves are out of date; each once
+	isOld []bool   // … per node
 	free  dovetail.Resources
 }
 
@@ -131,6 +134,7 @@ func (s *Space) SetOrder(o Order) {
 func (s *Space) Add(n Node) int {
 	n.Free = n.Capacity
 	s.nodes = append(s.nodes, n)
+	s.isOld = append(s.isOld, false)
 	if len(s.nodes) > len(s.tree)/2 {
 		s.rebuild()
 	} else {
@@ -166,11 +170,19 @@ func (s *Space) Take(i int, each dovetail.Resources, n int) {
 	node.Free = node.Free.Minus(each.Times(n))
 	node.Replicas += n
 	s.free = s.free.Plus(available(node))
-	s.refresh(i)
+	if !s.isOld[i] {
+		s.isOld[i] = true
+		s.stale = append(s.stale, i)
+	}
 }
 
 // Best returns the preferred node for one replica, or −1 if none has room.
 func (s *Space) Best(sh *Shape) int {
+	for _, i := range s.stale {
+		s.isOld[i] = false
+		s.refresh(i)
+	}
+	s.stale = s.stale[:0]
 	best := -1
 	if len(s.tree) > 1 {
 		s.search(1, sh, &best)
@@ -223,8 +235,8 @@ func (s *Space) Holds(sh *Shape, n int, extra []dovetail.Resources) bool {
 	return false
 }
 
-// Place takes room for up to n replicas and returns where, in order of preference at the time; fewer if there is no more
-// room. Large n are placed in steps of several replicas, so that the cost grows with the nodes and not with the replicas.
+// Place takes room for up to n replicas and returns where, nodes in the order in which they were first preferred; fewer if there
+// is no more room. Large n are placed in steps of several replicas, so that the cost grows with the nodes and not with the replicas.
 func (s *Space) Place(sh *Shape, n int) []Spot {
 	var spots []Spot
 	for n > 0 {
@@ -237,8 +249,12 @@ func (s *Space) Place(sh *Shape, n int) []Spot {
 			step = min(step, max(1, n/(2*len(s.nodes))))
 		}
 		s.Take(i, sh.Each, step)
-		spots = append(spots, Spot{i, step})
 		n -= step
+		if at := slices.IndexFunc(spots, func(o Spot) bool { return o.Node == i }); at >= 0 {
+			spots[at].N += step
+		} else {
+			spots = append(spots, Spot{i, step})
+		}
 	}
 	return spots
 }
@@ -258,6 +274,8 @@ func (s *Space) rebuild() {
 		half *= 2
 	}
 	s.tree = make([]vertex, 2*half)
+	s.stale = s.stale[:0]
+	clear(s.isOld)
 	s.free = dovetail.Resources{}
 	for i := range s.nodes {
 		s.tree[half+i] = s.leaf(i)

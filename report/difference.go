@@ -1,5 +1,10 @@
 package report
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Difference says what a schedule changes for the people and job classes of a workload against another schedule of it, such as
 // the recorded history against its replay with another policy. Runs are paired by ID; only those that ended in both count.
 type Difference struct {
@@ -7,13 +12,14 @@ type Difference struct {
 	After  Cell            `json:"after"`
 	Runs   int             `json:"runs"`     // paired
 	Alone  int             `json:"unpaired"` // that ended in one of them only
-	Groups []DifferenceRow `json:"groups"`   // all runs, then by kind, class and user
+	Groups []DifferenceRow `json:"groups"`   // all runs, then by kind, class and user; each in order of names
 }
 
-// DifferenceRow is the change for one group of runs; times in seconds.
+// DifferenceRow is the change for one group of runs; times in seconds. The interval treats runs as independent, which runs
+// that wait in one line are not: it says how far single runs scatter, and is too narrow where one burst made many of them.
 type DifferenceRow struct {
-	By       string   `json:"by"`   // all, kind, class or user
-	Name     string   `json:"name"` // empty for all
+	By       string   `json:"by"`             // all, kind, class or user
+	Name     string   `json:"name,omitempty"` // empty for all
 	Runs     int      `json:"runs"`
 	Before   float64  `json:"beforeSeconds"`  // mean turnaround
 	After    float64  `json:"afterSeconds"`   // mean turnaround
@@ -21,7 +27,80 @@ type DifferenceRow struct {
 	Relative float64  `json:"relativeChange"` // Change over Before; −0.3 is 30 % shorter
 }
 
-// Compare pairs the runs of two schedules of one workload.
+// ByAll is the dimension of the one group that holds every run.
+const ByAll = "all"
+
+// Compare pairs the runs of two schedules of one workload, by ID. Kinds, classes and users are those of the first.
 func Compare(before, after *Schedule) Difference {
-	return Difference{Before: before.Cell, After: after.Cell}
+	d := Difference{Before: before.Cell, After: after.Cell}
+	later := make(map[int64]*Job)
+	for i := range after.Jobs {
+		if j := &after.Jobs[i]; j.Ended() {
+			later[j.ID] = j
+		}
+	}
+	var pairs []pair
+	for i := range before.Jobs {
+		j := &before.Jobs[i]
+		if !j.Ended() {
+			continue
+		}
+		if o := later[j.ID]; o != nil {
+			pairs = append(pairs, pair{j, o})
+		} else {
+			d.Alone++
+		}
+	}
+	d.Runs = len(pairs)
+	d.Alone += len(later) - len(pairs)
+	for _, by := range []string{ByAll, ByKind, ByClass, ByUser} {
+		d.Groups = append(d.Groups, compareBy(by, pairs)...)
+	}
+	return d
+}
+
+// pair is one run in two schedules.
+type pair struct{ before, after *Job }
+
+// compareBy returns a row for each group of one dimension. Small groups beyond maxGroups are put together.
+func compareBy(by string, pairs []pair) []DifferenceRow {
+	members := make(map[string][]pair)
+	var names []string
+	for _, p := range pairs {
+		name := p.before.group(by)
+		if members[name] == nil {
+			names = append(names, name)
+		}
+		members[name] = append(members[name], p)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(members[b]), len(members[a])), cmp.Compare(a, b))
+	})
+	if len(names) > maxGroups {
+		var rest []pair
+		for _, name := range names[maxGroups-1:] {
+			rest = append(rest, members[name]...)
+		}
+		names = append(names[:maxGroups-1], others)
+		members[others] = rest
+	}
+	slices.Sort(names)
+	rows := make([]DifferenceRow, 0, len(names))
+	for _, name := range names {
+		rows = append(rows, compareGroup(by, name, members[name]))
+	}
+	return rows
+}
+
+func compareGroup(by, name string, pairs []pair) DifferenceRow {
+	before, after, change := make([]float64, len(pairs)), make([]float64, len(pairs)), make([]float64, len(pairs))
+	for i, p := range pairs {
+		before[i], after[i] = p.before.Turnaround().Seconds(), p.after.Turnaround().Seconds()
+		change[i] = (p.after.Turnaround() - p.before.Turnaround()).Seconds()
+	}
+	slices.Sort(before)
+	slices.Sort(after)
+	row := DifferenceRow{By: by, Name: name, Runs: len(pairs), Before: mean(before), After: mean(after), Change: interval(change)}
+	row.Relative = ratio(row.Change.Mean, row.Before)
+	return row
 }

@@ -285,8 +285,10 @@ func (j *Job) group(by string) string {
 		return j.Class
 	case ByUser:
 		return j.User
+	case ByKind:
+		return j.KindName()
 	}
-	return j.KindName()
+	return ""
 }
 
 // jain returns Jain's fairness index of the groups' mean slowdowns, (Σx)²/(n·Σx²) (Jain, Chiu and Hawe, DEC-TR-301, 1984);

@@ -41,10 +41,36 @@ type Row struct {
 // Summarise puts the seeds of each setting together, in the order in which settings come first.
 func Summarise(cells []Metrics) []Row {
 	var rows []Row
-	for i := range cells {
-		rows = append(rows, Row{Policy: cells[i].Policy, Alloc: cells[i].Alloc, Preempt: cells[i].Preempt, Seeds: 1})
+	for _, members := range bySetting(cells) {
+		c := members[0].Cell
+		row := Row{Policy: c.Policy, Alloc: c.Alloc, Preempt: c.Preempt, Seeds: len(members), Measures: make(map[string]Interval)}
+		values := make([]float64, len(members))
+		for _, measure := range Measures() {
+			for i, m := range members {
+				values[i] = measure.Of(m)
+			}
+			row.Measures[measure.Name] = interval(values)
+		}
+		rows = append(rows, row)
 	}
 	return rows
+}
+
+// bySetting splits cells into one slice a setting, in the order in which settings come first.
+func bySetting(cells []Metrics) [][]*Metrics {
+	index := make(map[Cell]int)
+	var all [][]*Metrics
+	for i := range cells {
+		key := cells[i].setting()
+		at, seen := index[key]
+		if !seen {
+			at = len(all)
+			index[key] = at
+			all = append(all, nil)
+		}
+		all[at] = append(all[at], &cells[i])
+	}
+	return all
 }
 
 // Change is how one setting differs from a baseline, seed by seed.
@@ -57,15 +83,62 @@ type Change struct {
 	Relative   map[string]Interval `json:"relative"`   // that over the baseline; without measures of which the baseline is 0
 }
 
-// Against compares every other setting with the baseline (whose Seed is ignored), paired by seed. It is an error if there is no
-// such baseline.
+// Against compares every other setting with the baseline (whose Seed is ignored), paired by seed; settings that share no seed
+// with it are left out. It is an error if there is no such baseline.
 func Against(cells []Metrics, baseline Cell) ([]Change, error) {
+	base := make(map[uint64]*Metrics)
 	for i := range cells {
 		if cells[i].setting() == baseline.setting() {
-			return nil, nil
+			base[cells[i].Seed] = &cells[i]
 		}
 	}
-	return nil, dovetail.Errorf(dovetail.Invalid, "the baseline %s is not among the cells", baseline.Setting())
+	if len(base) == 0 {
+		return nil, dovetail.Errorf(dovetail.Invalid, "there is no cell %q to compare with: name a policy and an allocator of this sweep",
+			baseline.Setting())
+	}
+	var changes []Change
+	for _, members := range bySetting(cells) {
+		if members[0].setting() == baseline.setting() {
+			continue
+		}
+		if c := against(members, base); c.Seeds > 0 {
+			changes = append(changes, c)
+		}
+	}
+	return changes, nil
+}
+
+// against compares the seeds of one setting with those of the baseline.
+func against(members []*Metrics, base map[uint64]*Metrics) Change {
+	m := members[0]
+	c := Change{
+		Policy: m.Policy, Alloc: m.Alloc, Preempt: m.Preempt,
+		Difference: make(map[string]Interval), Relative: make(map[string]Interval),
+	}
+	for _, m := range members {
+		if base[m.Seed] != nil {
+			c.Seeds++
+		}
+	}
+	for _, measure := range Measures() {
+		var difference, relative []float64
+		for _, m := range members {
+			b := base[m.Seed]
+			if b == nil {
+				continue
+			}
+			is, was := measure.Of(m), measure.Of(b)
+			difference = append(difference, is-was)
+			if was != 0 {
+				relative = append(relative, is/was-1)
+			}
+		}
+		c.Difference[measure.Name] = interval(difference)
+		if len(relative) == c.Seeds {
+			c.Relative[measure.Name] = interval(relative)
+		}
+	}
+	return c
 }
 
 // setting is a cell without its seed.

@@ -17,10 +17,18 @@ func (c *Core) Apply(now time.Time, e dovetail.Event) error {
 		return dovetail.Errorf(dovetail.Invalid, "time goes backwards: %s after %s", now.Format(time.RFC3339Nano), c.now.Format(time.RFC3339Nano))
 	}
 	err := c.apply(now, e)
-	if err == nil {
-		c.now = now
+	if err != nil {
+		return err
 	}
-	return err
+	c.now = now
+	switch e.(type) {
+	case dovetail.Decided:
+		c.stale, c.settled = false, now
+	case dovetail.ReplicasUp, dovetail.ReplicasReady, dovetail.ReplicasDown, dovetail.Refused: // replicas that died make it stale
+	default:
+		c.stale = true
+	}
+	return nil
 }
 
 func (c *Core) apply(now time.Time, e dovetail.Event) error {
@@ -249,10 +257,11 @@ func (c *Core) fall(r *run, ci int, k *cell, n, ups, readies int, exit dovetail.
 	c.room[node] = c.room[node].Plus(r.app.shapes[ci].Each.Times(n))
 	died := k.told - k.live // more than were asked to stop are gone
 	if died > 0 {
+		c.stale = true
 		k.told = k.live
 		c.shift(r, ci, cl, node, -min(died, p.cell(cl, node).want))
 	}
-	p.prune()
+	p.tidy(cl, node)
 	if died > 0 && r.verdict == nil {
 		c.died(r, ci, cl, died, exit, now)
 	}
@@ -345,7 +354,7 @@ func (c *Core) end(r *run, now time.Time) {
 	if i, ok := slices.BinarySearchFunc(c.serving, r.id, byID); ok {
 		c.serving = slices.Delete(c.serving, i, i+1)
 	}
-	c.gone = append(c.gone, r.status())
+	c.gone = append(c.gone, r)
 }
 
 func byID(r *run, id dovetail.RunID) int { return cmp.Compare(r.id, id) }
@@ -404,7 +413,7 @@ func (c *Core) lose(r *run, ci int, cl class, node int, now time.Time) {
 	if k.want > 0 {
 		c.shift(r, ci, cl, node, -k.want)
 	}
-	r.comps[ci].prune()
+	r.comps[ci].tidy(cl, node)
 }
 
 func (c *Core) cordoned(e dovetail.Cordoned) error {

@@ -14,7 +14,7 @@ import (
 // backfillDepth bounds how many runs behind one that does not fit are tried in one decision.
 const backfillDepth = 1000
 
-// draft is one decision in the making. It works on the core's own state and takes back everything it did when the plan is
+// draft is one decision in the making; a core has one, whose memory every decision uses again. It works on the core's own state and takes back everything it did when the plan is
 // written down, so that deciding changes nothing.
 type draft struct {
 	c     *Core
@@ -52,7 +52,9 @@ func (c *Core) Decide(now time.Time) dovetail.Plan {
 	defer d.undo()
 	d.finish()
 	d.relieve()
-	d.allocate()
+	if c.stale || !now.Equal(c.settled) || len(d.steps)+len(d.ends) > 0 {
+		d.allocate()
+	}
 	plan := dovetail.Plan{At: now, Ends: d.ends, Assign: d.assigns()}
 	for _, r := range d.ended {
 		if r.live > 0 {
@@ -77,7 +79,12 @@ func (c *Core) draft(now time.Time) *draft {
 	c.strained = slices.DeleteFunc(c.strained, func(i int) bool {
 		return !c.overfull(i) && !negative(c.room[i]) && !c.nodes[i].draining
 	})
-	return &draft{c: c, now: now, nofit: make(map[*place.Shape]bool), failed: make(map[*app]bool), reasons: make(map[*run]dovetail.ReasonCode)}
+	d := &c.scratch
+	if d.c == nil {
+		*d = draft{c: c, nofit: make(map[*place.Shape]bool), failed: make(map[*app]bool), reasons: make(map[*run]dovetail.ReasonCode)}
+	}
+	d.now = now
+	return d
 }
 
 // shift changes a grant for the time of the draft.
@@ -119,6 +126,14 @@ func (d *draft) undo() {
 		r.ending = false
 		d.c.crave(r)
 	}
+	d.forget()
+	clear(d.reasons)
+	clear(d.tried)
+	clear(d.started)
+	clear(d.ended)
+	clear(d.blocked)
+	d.tried, d.started, d.ended, d.blocked, d.order = d.tried[:0], d.started[:0], d.ended[:0], d.blocked[:0], nil
+	d.ends = nil // the plan has them
 }
 
 // finish ends the runs that facts have ended, and those that have run longer than they may.

@@ -198,7 +198,7 @@ func (c *Core) assign(a *dovetail.Assign, now time.Time) {
 	if cl == elastic && delta < 0 && !r.suspended && c.cfg.Regrow > 0 {
 		c.cool(r, now.Add(time.Duration(c.cfg.Regrow)))
 	}
-	r.comps[a.Component].prune()
+	r.comps[a.Component].tidy(cl, node)
 	c.touch(r)
 }
 
@@ -217,6 +217,6 @@ func (c *Core) tell(a *dovetail.RunReplicas, now time.Time) {
 	}
 	k.told = a.N
 	r.frozen = a.Frozen
-	r.comps[a.Component].prune()
+	r.comps[a.Component].tidy(classOf(a.Elastic), node)
 	c.touch(r)
 }

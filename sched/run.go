@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -125,14 +124,23 @@ type cell struct {
 
 func (k *cell) empty() bool { return k.want == 0 && k.told == 0 && k.live == 0 }
 
-// cell finds, or adds, the cell of a class on a node. Cells are in order of class, then node.
-func (p *comp) cell(cl class, node int) *cell {
-	i, ok := slices.BinarySearchFunc(p.cells, cell{node: node, class: cl}, func(a, b cell) int {
-		if c := cmp.Compare(a.class, b.class); c != 0 {
-			return c
+// find returns where the cell of a class on a node is, or belongs. Cells are in order of class, then node.
+func (p *comp) find(cl class, node int) (int, bool) {
+	low, high := 0, len(p.cells)
+	for low < high {
+		mid := (low + high) / 2
+		if k := &p.cells[mid]; k.class < cl || k.class == cl && k.node < node {
+			low = mid + 1
+		} else {
+			high = mid
 		}
-		return cmp.Compare(a.node, b.node)
-	})
+	}
+	return low, low < len(p.cells) && p.cells[low].class == cl && p.cells[low].node == node
+}
+
+// cell finds, or adds, the cell of a class on a node.
+func (p *comp) cell(cl class, node int) *cell {
+	i, ok := p.find(cl, node)
 	if !ok {
 		p.cells = slices.Insert(p.cells, i, cell{node: node, class: cl})
 	}
@@ -142,6 +150,13 @@ func (p *comp) cell(cl class, node int) *cell {
 // prune drops empty cells.
 func (p *comp) prune() {
 	p.cells = slices.DeleteFunc(p.cells, func(k cell) bool { return k.empty() })
+}
+
+// tidy drops the cell of a class on a node if it is empty.
+func (p *comp) tidy(cl class, node int) {
+	if i, ok := p.find(cl, node); ok && p.cells[i].empty() {
+		p.cells = slices.Delete(p.cells, i, i+1)
+	}
 }
 
 // inService reports whether the run holds, or may hold, replicas.

@@ -38,7 +38,10 @@ type Core struct {
 	looseOn  []dovetail.Resources // … per node
 	version  int64                // grows whenever what nodes can hold changes
 
-	freed   []dovetail.Resources // scratch of a decision
+	scratch draft                // the decision in the making
+	freed   []dovetail.Resources // … and what it computes capacities in
+	stale   bool                 // something happened since the last plan that grants may depend on
+	settled time.Time            // when that was applied: until then, and unless stale, sharing capacity again changes nothing
 	empty   [2]*place.Space      // the nodes of emptyAt with nothing on them: those that are open, and all; nil: not asked for yet
 	emptyAt int64
 
@@ -55,8 +58,8 @@ type Core struct {
 	cooling  []*run // regrow may be in the future
 	mute     []*run // wait without a reason given
 	touched  []*run
-	gone     []dovetail.RunStatus // ended since Changed was called
-	strained []int                // nodes that may hold more than they should: they shrank, or are drained
+	gone     []*run // ended since Changed was called
+	strained []int  // nodes that may hold more than they should: they shrank, or are drained
 }
 
 type node struct {
@@ -142,16 +145,27 @@ func (c *Core) Describe(id dovetail.RunID) *dovetail.Run {
 // Changed returns the status of every run that changed since the last call, by ID, including those that ended: of these the
 // core keeps nothing afterwards.
 func (c *Core) Changed() []dovetail.RunStatus {
-	changed := c.gone
+	var changed []dovetail.RunStatus
+	for _, r := range c.gone {
+		changed = append(changed, r.status())
+	}
 	for _, r := range c.touched {
-		r.touched = false
 		if r.state != dovetail.Ended {
 			changed = append(changed, r.status())
 		}
 	}
-	c.touched, c.gone = c.touched[:0], nil
+	c.Forget()
 	slices.SortFunc(changed, func(a, b dovetail.RunStatus) int { return cmp.Compare(a.ID, b.ID) })
 	return changed
+}
+
+// Forget empties the list of changes, for those who do not want to know them.
+func (c *Core) Forget() {
+	for _, r := range c.touched {
+		r.touched = false
+	}
+	clear(c.gone)
+	c.touched, c.gone = c.touched[:0], c.gone[:0]
 }
 
 func (c *Core) touch(r *run) {
@@ -215,11 +229,9 @@ func (c *Core) find(s dovetail.Slot) (*run, *cell) {
 	if !ok {
 		return r, nil
 	}
-	cells := r.comps[s.Component].cells
-	for i := range cells {
-		if cells[i].node == n && cells[i].class == classOf(s.Elastic) {
-			return r, &cells[i]
-		}
+	p := &r.comps[s.Component]
+	if i, ok := p.find(classOf(s.Elastic), n); ok {
+		return r, &p.cells[i]
 	}
 	return r, nil
 }

@@ -13,7 +13,7 @@ const (
 	zoeMachines   = 100
 	zoeCores      = 32_000        // millicores of a machine
 	zoeMemory     = 128 << 30     // bytes of a machine
-	zoeWorkLimit  = 4 * time.Hour // see zoeDraw.batch
+	zoeWorkLimit  = 16 * time.Hour // see zoeDraw.batch
 	zoeSource     = "seed 004 §10.1"
 	zoeBurst      = 0.6
 	zoeBurstGap   = 4 * time.Second
