@@ -118,9 +118,8 @@ func (s *Schedule) series() ([]Point, time.Duration) {
 		points[i].At = edge(time.Duration(i))
 	}
 	column := time.Duration(0)
-	at := from
 	s.spans(func(l *Level, lasts time.Duration) {
-		at = max(from, l.At)
+		at := max(from, l.At)
 		end := at + lasts
 		for at < end {
 			for edge(column+1) <= at {
@@ -159,9 +158,8 @@ func (s *Schedule) Timeline() *Timeline {
 	t := &Timeline{Title: s.Cell.Setting(), Workload: Workload{Nodes: s.Nodes, Placements: s.Placements}}
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		name := j.Class
 		st := dovetail.RunStatus{
-			ID: j.Run, Name: dovetail.RunName(name, j.Run), Submitted: s.Epoch.Add(j.Submit), Core: j.Core, ElasticMax: j.Elastic,
+			ID: j.Run, Name: dovetail.RunName(j.Class, j.Run), Submitted: s.Epoch.Add(j.Submit), Core: j.Core, ElasticMax: j.Elastic,
 			State: dovetail.Queued, Outcome: j.Outcome,
 		}
 		if j.Start >= 0 {

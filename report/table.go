@@ -1,0 +1,191 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// table is a table of text on its way to a terminal, to Markdown or to a page.
+type table struct {
+	columns []column
+	rows    int
+}
+
+// column is one column of a table, with a cell a row.
+type column struct {
+	group string // of neighbouring columns: a heading over all of them
+	name  string
+	words bool // aligned to the left
+	rank  int  // how soon it is left out where it is narrow; 0: never
+	cells []string
+}
+
+// add appends a column whose cells a function gives.
+func (t *table) add(c column, cell func(row int) string) {
+	for row := range t.rows {
+		c.cells = append(c.cells, cell(row))
+	}
+	t.columns = append(t.columns, c)
+}
+
+// heading is the name of a column that stands alone.
+func (c *column) heading() string { return strings.TrimSpace(c.group + " " + c.name) }
+
+// defaultWidth is that of a table for which nobody said how wide a terminal is.
+const defaultWidth = 120
+
+// columnGap lies between the columns of text.
+const columnGap = 2
+
+// text writes aligned columns within a width, in characters. Columns that do not fit are left out, and named below.
+func (t *table) text(w io.Writer, width int) error {
+	if width <= 0 {
+		width = defaultWidth
+	}
+	shown, out := t.within(width)
+	var b bytes.Buffer
+	widths := make([]int, len(shown))
+	for i := range shown {
+		widths[i] = shown[i].width()
+	}
+	var heads bytes.Buffer
+	for i := 0; i < len(shown); {
+		n, wide := 1, widths[i]
+		for i+n < len(shown) && shown[i+n].group == shown[i].group && shown[i].group != "" {
+			wide += columnGap + widths[i+n]
+			n++
+		}
+		if short := utf8.RuneCountInString(shown[i].group) - wide; short > 0 { // the last one of the group makes room
+			widths[i+n-1] += short
+			wide += short
+		}
+		pad(&heads, shown[i].group, wide, n > 1 || shown[i].words)
+		i += n
+	}
+	endLine(&b, &heads)
+	for row := -1; row < t.rows; row++ {
+		var line bytes.Buffer
+		for i := range shown {
+			cell := shown[i].name
+			if row >= 0 {
+				cell = shown[i].cells[row]
+			}
+			pad(&line, cell, widths[i], shown[i].words)
+		}
+		endLine(&b, &line)
+	}
+	if len(out) > 0 {
+		fmt.Fprintf(&b, "(left out at this width: %s)\n", strings.Join(out, ", "))
+	}
+	return deliver(w, &b)
+}
+
+// within returns the columns that fit into a width, and the headings of those that do not.
+func (t *table) within(width int) (shown []column, out []string) {
+	shown = slices.Clone(t.columns)
+	for {
+		total, worst := -columnGap, 0
+		for i := range shown {
+			total += shown[i].width() + columnGap
+			if shown[i].rank > 0 && shown[i].rank >= shown[worst].rank {
+				worst = i
+			}
+		}
+		if total <= width || shown[worst].rank == 0 {
+			slices.Reverse(out)
+			return shown, out
+		}
+		out = append(out, shown[worst].heading())
+		shown = slices.Delete(shown, worst, worst+1)
+	}
+}
+
+func (c *column) width() int {
+	n := utf8.RuneCountInString(c.name)
+	for _, cell := range c.cells {
+		n = max(n, utf8.RuneCountInString(cell))
+	}
+	return n
+}
+
+// pad writes a cell with the gap behind it.
+func pad(b *bytes.Buffer, cell string, width int, words bool) {
+	space := strings.Repeat(" ", max(width-utf8.RuneCountInString(cell), 0))
+	gap := strings.Repeat(" ", columnGap)
+	if words {
+		b.WriteString(cell + space + gap)
+		return
+	}
+	b.WriteString(space + cell + gap)
+}
+
+// endLine writes a line without the blanks at its end; a line of blanks is left out.
+func endLine(b, line *bytes.Buffer) {
+	if s := strings.TrimRight(line.String(), " "); s != "" {
+		b.WriteString(s + "\n")
+	}
+}
+
+// markdown writes the table as Markdown has it.
+func (t *table) markdown(b *bytes.Buffer) {
+	bars := strings.NewReplacer("|", `\|`, "\n", " ")
+	line := func(cell func(*column) string) {
+		b.WriteString("|")
+		for i := range t.columns {
+			b.WriteString(" " + cell(&t.columns[i]) + " |")
+		}
+		b.WriteString("\n")
+	}
+	line(func(c *column) string { return bars.Replace(c.heading()) })
+	line(func(c *column) string {
+		if c.words {
+			return "---"
+		}
+		return "---:"
+	})
+	for row := range t.rows {
+		line(func(c *column) string { return bars.Replace(c.cells[row]) })
+	}
+}
+
+// decimals returns how many decimals numbers of this size are shown with, so that a column has one number of them.
+func decimals(largest float64) int {
+	switch {
+	case largest >= 10000:
+		return 0
+	case largest >= 100:
+		return 1
+	case largest >= 10:
+		return 2
+	}
+	return 3
+}
+
+// number writes a number for people, with a true minus.
+func number(v float64, decimals int) string {
+	return strings.Replace(strconv.FormatFloat(v, 'f', decimals, 64), "-", "−", 1)
+}
+
+// percent writes a share for people: 37.2 %.
+func percent(share float64) string { return number(100*share, 1) + " %" }
+
+// signed writes a change: a share with its sign.
+func signed(share float64) string {
+	s := percent(share)
+	if share > 0 {
+		return "+" + s
+	}
+	return s
+}
+
+func deliver(w io.Writer, b *bytes.Buffer) error {
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
