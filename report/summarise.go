@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/dovetail-sched/dovetail"
 )
@@ -148,7 +149,7 @@ func (c Cell) setting() Cell {
 }
 
 // Setting names the cell without its seed: "fifo flexible", "fifo flexible+preempt".
-func (c Cell) Setting() string { return c.Policy + " " + c.Variant() }
+func (c Cell) Setting() string { return strings.TrimSpace(c.Policy + " " + c.Variant()) }
 
 // Variant names how capacity is shared: the allocator, and whether it preempts: "flexible+preempt".
 func (c Cell) Variant() string {

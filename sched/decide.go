@@ -95,6 +95,7 @@ func (d *draft) shift(r *run, ci int, cl class, node, delta int) {
 
 // note records what the space did already.
 func (d *draft) note(r *run, ci int, cl class, spots []place.Spot) {
+	r.comps[ci].cells = slices.Grow(r.comps[ci].cells, len(spots))
 	for _, s := range spots {
 		d.c.grant(r, ci, cl, s.Node, s.N)
 		d.steps = append(d.steps, step{r, ci, cl, s.Node, s.N})
@@ -446,6 +447,9 @@ func (d *draft) explain() []dovetail.Reason {
 
 // assigns returns the net changes of grants, in order of run, component, class and node.
 func (d *draft) assigns() []dovetail.Assign {
+	if len(d.steps) == 0 {
+		return nil
+	}
 	steps := make([]step, 0, len(d.steps))
 	for _, s := range d.steps {
 		if !s.r.ending {

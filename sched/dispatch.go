@@ -125,7 +125,8 @@ func (c *Core) check(p *dovetail.Plan) error {
 		}
 		ends[e.Run] = true
 	}
-	granted := make(map[dovetail.Slot]int)
+	granted := c.granted
+	clear(granted)
 	known := func(s dovetail.Slot) bool {
 		r := c.runs[s.Run]
 		_, ok := c.nodeByID[s.Node]

@@ -38,11 +38,12 @@ type Core struct {
 	looseOn  []dovetail.Resources // … per node
 	version  int64                // grows whenever what nodes can hold changes
 
-	scratch draft                // the decision in the making
-	freed   []dovetail.Resources // … and what it computes capacities in
-	stale   bool                 // something happened since the last plan that grants may depend on
-	settled time.Time            // when that was applied: until then, and unless stale, sharing capacity again changes nothing
-	empty   [2]*place.Space      // the nodes of emptyAt with nothing on them: those that are open, and all; nil: not asked for yet
+	scratch draft                 // the decision in the making
+	freed   []dovetail.Resources  // … what it computes capacities in
+	granted map[dovetail.Slot]int // … and what a plan is checked in
+	stale   bool                  // something happened since the last plan that grants may depend on
+	settled time.Time             // when that was applied: until then, and unless stale, sharing capacity again changes nothing
+	empty   [2]*place.Space       // the nodes of emptyAt with nothing on them: those that are open, and all; nil: not asked for yet
 	emptyAt int64
 
 	runs    map[dovetail.RunID]*run
@@ -75,6 +76,7 @@ func New(cfg dovetail.Config) (*Core, error) {
 		nodeByID: make(map[string]int),
 		runs:     make(map[dovetail.RunID]*run),
 		apps:     make(map[*dovetail.Application]*app),
+		granted:  make(map[dovetail.Slot]int),
 	}
 	if err := c.configure(cfg, time.Time{}); err != nil {
 		return nil, err

@@ -27,6 +27,7 @@ type Cluster struct {
 	now    int64
 	events []dovetail.Event      // due at once
 	spare  []dovetail.Event      // handed out last
+	slab   []cell                // cells not used yet
 	held   [2]dovetail.Resources // by core replicas, by elastic ones
 }
 
@@ -255,7 +256,12 @@ func (r *run) cell(c *Cluster, s dovetail.Slot) *cell {
 		return cmp.Or(cmp.Compare(k.Component, s.Component), compareBool(k.Elastic, s.Elastic), cmp.Compare(k.node, node))
 	})
 	if !ok {
-		k := &cell{Slot: s, node: node, ready: r.job.App.Components[s.Component].Ready != nil}
+		if len(c.slab) == 0 {
+			c.slab = make([]cell, 64)
+		}
+		k := &c.slab[0]
+		c.slab = c.slab[1:]
+		*k = cell{Slot: s, node: node, ready: r.job.App.Components[s.Component].Ready != nil}
 		r.cells = slices.Insert(r.cells, i, k)
 	}
 	return r.cells[i]

@@ -19,13 +19,13 @@ func Epoch() time.Time { return time.Date(2000, time.January, 1, 0, 0, 0, 0, tim
 type Options struct {
 	Nodes      []dovetail.Node
 	Config     dovetail.Config
-	Model      Model         // nil: Linear
-	Faults     Faults        // zero: none
-	Seed       uint64        // of the faults
-	Store      engine.Store  // keeps the journal; nil: nothing is kept
-	Placements bool          // Schedule.Placements is wanted
-	Until      time.Duration // what has not ended by then is cut off; 0: play to the end
-	Validate   bool          // check every invariant after every turn: slow, for tests
+	Model      Model                                        // nil: Linear
+	Faults     Faults                                       // zero: none
+	Seed       uint64                                       // of the faults
+	Store      engine.Store                                 // keeps the journal; nil: nothing is kept
+	Placements bool                                         // Schedule.Placements is wanted
+	Until      time.Duration                                // what has not ended by then is cut off; 0: play to the end
+	Validate   bool                                         // check every invariant after every turn: slow, for tests
 	Progress   func(submitted, ended int, at time.Duration) // called now and then; may be nil
 }
 

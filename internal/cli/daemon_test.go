@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/engine"
@@ -35,6 +38,25 @@ func TestReadyWaits(t *testing.T) {
 	close(gate)
 	if err := d.ready(t.Context()); err != nil || !d.engine.Health().Ready {
 		t.Errorf("%v, health %+v", err, d.engine.Health())
+	}
+}
+
+// TestExampleEndsWithItsCommand: a signal that comes while `dovetail example` starts ends it, as one that comes later does.
+func TestExampleEndsWithItsCommand(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(signalled{syscall.SIGTERM})
+	e, _, _ := testEnvironment(nil)
+	done := make(chan int, 1)
+	go func() {
+		done <- e.execute(ctx, []string{"example", "wordcount", "master", "--out", filepath.Join(t.TempDir(), "out")})
+	}()
+	select {
+	case code := <-done:
+		if code == 0 {
+			t.Error("a master that was interrupted says that all is well")
+		}
+	case <-time.After(time.Minute):
+		t.Error("the master goes on")
 	}
 }
 

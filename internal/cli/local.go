@@ -109,7 +109,7 @@ may join and leave at any time. The files in examples/ describe them, and "dovet
 			if len(args) == 1 && (args[0] == "-h" || args[0] == "--help") {
 				return cmd.Help()
 			}
-			if code := example.Main(args, e.out, e.err); code != 0 {
+			if code := example.Main(cmd.Context(), args, e.out, e.err); code != 0 {
 				return exit(code)
 			}
 			return nil

@@ -9,9 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"github.com/dovetail-sched/dovetail"
 )
@@ -24,12 +22,10 @@ const (
 	exitMismatch = 3 // the result is wrong: work was lost or done twice
 )
 
-// Main runs one process of an example application until it ends, or SIGTERM or SIGINT comes, and returns its exit code:
-// 0 done, 1 failed or interrupted, 2 wrong arguments, 3 the result is not the expected one. The arguments are those after
+// Main runs one process of an example application until it ends, or the context does, and returns its exit code: 0 done,
+// 1 failed or interrupted, 2 wrong arguments, 3 the result is not the expected one. The arguments are those after
 // `dovetail example`.
-func Main(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := dispatch(ctx, args, stdout, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):

@@ -7,13 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dovetail-sched/dovetail"
@@ -24,7 +28,10 @@ const actAsMain = "DOVETAIL_TEST_EXAMPLE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(actAsMain) != "" {
-		os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr))
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+		code := Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
+		stop()
+		os.Exit(code)
 	}
 	os.Exit(m.Run())
 }
@@ -36,11 +43,12 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestProcesses runs a sort in real processes, kills a worker with SIGKILL in the middle and retires another one.
+// TestProcesses runs a sort in real processes, kills a worker with SIGKILL in the middle and retires another one. Both happen as
+// soon as the worker has joined: of seconds of work most is left then, however slow the machine.
 func TestProcesses(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "result.json")
-	master := command(t, "sort", "master", "--size", "1500ms", "--out", out)
+	master := command(t, "sort", "master", "--size", "4s", "--out", out)
 	stdout, err := master.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +135,7 @@ func TestMainRejects(t *testing.T) {
 		{"an unknown flag of the notebook", []string{"notebook", "--colour"}, "colour"},
 	} {
 		var stdout, stderr bytes.Buffer
-		if code := Main(c.args, &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), c.want) {
+		if code := Main(t.Context(), c.args, &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), c.want) {
 			t.Errorf("%s: exit code %d, message %q; expected %d and %q", c.reason, code, stderr.String(), exitUsage, c.want)
 		}
 	}
@@ -136,7 +144,7 @@ func TestMainRejects(t *testing.T) {
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{"--help"}, {"help"}, {"sort", "--help"}, {"sort", "master", "-h"}} {
 		var stdout, stderr bytes.Buffer
-		if code := Main(args, &stdout, &stderr); code != exitOK || !strings.Contains(stdout.String(), "pagerank") {
+		if code := Main(t.Context(), args, &stdout, &stderr); code != exitOK || !strings.Contains(stdout.String(), "pagerank") {
 			t.Errorf("%v: exit code %d, stdout %q", args, code, stdout.String())
 		}
 	}
@@ -159,9 +167,9 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestNotebook opens the page, and waits until the notebook closes by itself.
+// TestNotebook opens the page of a notebook that is open for long, and then tells it to end.
 func TestNotebook(t *testing.T) {
-	cmd := command(t, "notebook", "--for", "1s")
+	cmd := command(t, "notebook")
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -178,9 +186,54 @@ func TestNotebook(t *testing.T) {
 	if page, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(page), "Notebook") {
 		t.Errorf("page %q, %v", page, err)
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("the notebook ended with %v", err)
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
 	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the notebook was told to end, and ended with %v", err)
+	}
+}
+
+// TestNotebookCloses waits until a notebook closes by itself.
+func TestNotebookCloses(t *testing.T) {
+	out, err := command(t, "notebook", "--for", "50ms").Output()
+	if err != nil || !strings.Contains(string(out), "notebook is open") || !strings.Contains(string(out), "notebook is closed") {
+		t.Errorf("the notebook ended with %v after it said %s", err, out)
+	}
+}
+
+// TestNotebookIsOpenForItsTime asks for the page until the notebook does not answer any more.
+func TestNotebookIsOpenForItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const open = time.Second
+		ctx, stop := context.WithTimeout(t.Context(), open)
+		defer stop()
+		network, ended := newMemoryNet(), make(chan error)
+		go func() { ended <- notebook(ctx, network, slog.New(slog.DiscardHandler)) }()
+		synctest.Wait()
+		client := &http.Client{Transport: &http.Transport{DialContext: network.dial, DisableKeepAlives: true}}
+		opened := time.Now()
+		for page := ""; ; pass(100 * time.Millisecond) {
+			resp, err := client.Get("http://notebook/")
+			if err != nil {
+				if took := time.Since(opened); took < open || !strings.Contains(page, "Notebook") {
+					t.Errorf("the notebook closed after %v (%v), its last page was %q", took, err, page)
+				}
+				break
+			}
+			data, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if page = string(data); err != nil {
+				t.Error(err)
+			}
+			if time.Since(opened) > 2*open {
+				t.Fatal("the notebook does not close")
+			}
+		}
+		if err := <-ended; err != nil {
+			t.Errorf("the notebook ended with %v", err)
+		}
+	})
 }
 
 func TestCheck(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	silentFor    = 2 * time.Second        // a worker that was not heard of for longer is given up
+	silentFor    = 10 * time.Second       // a worker that was not heard of for longer is given up; one that dies is noticed at once
 	holdFor      = time.Second            // how long a request waits for something to happen
-	lingerFor    = 2 * time.Second        // how long the master of a done job waits for its workers to take note
+	lingerFor    = 10 * time.Second       // how long the master of a done job waits for its workers to take note
 	retireWithin = 5 * time.Second        // how long a worker that is to be removed may still work on its task
 	watchEvery   = 250 * time.Millisecond // between looks for silent workers
 	sayEvery     = time.Second            // between lines that say how far the job is
