@@ -325,7 +325,7 @@ func TestFrozenWorkerIsGivenUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		var started atomic.Int64
-		other := c.work("worker.1", always(time.Second, &started))
+		other := c.work("worker.1", always(silentFor/2, &started)) // it still has work when the frozen one is given up
 		for !c.finished(o.Part) {
 			pass(100 * time.Millisecond)
 		}
