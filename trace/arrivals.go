@@ -33,14 +33,15 @@ func Gaussian(mean, deviation time.Duration) Arrivals {
 	}
 }
 
-// Bursts has gaps of two modes: with probability burst one that is exponential with mean short, otherwise one that is
-// lognormal with this median and standard deviation of the logarithm.
-func Bursts(burst float64, short, median time.Duration, sigma float64) Arrivals {
+// Bursts has gaps of two modes, both lognormal with this standard deviation of the logarithm: with probability burst the
+// median is short, otherwise it is long.
+func Bursts(burst float64, short, long time.Duration, sigma float64) Arrivals {
 	return func(rng *rand.Rand, after time.Duration) time.Duration {
+		median := long
 		if rng.Float64() < burst {
-			return after + micros(rng.ExpFloat64()*short.Seconds())
+			median = short
 		}
-		return after + micros(median.Seconds()*math.Exp(sigma*rng.NormFloat64()))
+		return after + millis(median.Seconds()*math.Exp(float64(sigma*rng.NormFloat64())))
 	}
 }
 

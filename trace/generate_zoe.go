@@ -30,15 +30,16 @@ const (
 
 	zoeInteractive = 0.2 // of all applications
 	zoeRigid       = 0.2 // of the batch applications
-	zoeCores1      = 4   // most core components of an elastic application: a client, a master and the first workers
+	zoeMostCore    = 4   // most core components of an elastic application: a client, a master and the first workers
 
-	zoeBurst     = 0.6               // of all gaps are short
-	zoeShortGap  = 4 * time.Second   // mean
-	zoeLongGap   = 104 * time.Second // median; with zoeLongSigma the mean of all gaps is 64.8 s: 80,000 in 60 days
-	zoeLongSigma = 0.9               // standard deviation of the logarithm
-	zoeLargest   = 0.5               // of the cluster, asked for by one application: a rigid one must be able to start
-	zoeMostWork  = 48 * time.Hour    // of the whole cluster, for one application
-	zoeLikeness  = 0.63              // correlation of the logarithms of cpu and memory of one task
+	zoeBurst    = 0.6               // of all gaps are short
+	zoeShortGap = 3 * time.Second   // median
+	zoeLongGap  = 122 * time.Second // median; the mean of all gaps is 64.7 s, so that 80,000 take 60 days
+	zoeSpread   = 0.7               // standard deviation of the logarithm of either
+
+	zoeLargest  = 0.5            // of the cluster, asked for by one application: a rigid one must be able to start
+	zoeMostWork = 48 * time.Hour // of the whole cluster, for one application
+	zoeLikeness = 0.63           // correlation of the logarithms of cpu and memory of one task
 )
 
 // zoe is the workload of seed 004 §10.5.
@@ -89,7 +90,7 @@ func zoeJobs(seed uint64, n int, v zoeVariant) []Job {
 	d := zoeDraw{
 		kinds: stream(seed, "kinds"), counts: stream(seed, "counts"), needs: stream(seed, "needs"), runtimes: stream(seed, "runtimes"),
 	}
-	arrivals, next := stream(seed, "arrivals"), Bursts(zoeBurst, zoeShortGap, zoeLongGap, zoeLongSigma)
+	arrivals, next := stream(seed, "arrivals"), Bursts(zoeBurst, zoeShortGap, zoeLongGap, zoeSpread)
 	made := newApps()
 	jobs := make([]Job, 0, n)
 	for at := next(arrivals, 0); len(jobs) < n; at = next(arrivals, at) {
@@ -111,7 +112,7 @@ type zoeDraw struct{ kinds, counts, needs, runtimes *rand.Rand }
 // application draws the next application.
 func (d *zoeDraw) application() shape {
 	kind, rigid := d.kinds.Float64(), d.kinds.Float64()
-	count, core := d.counts.Float64(), d.counts.IntN(zoeCores1)
+	count, core := d.counts.Float64(), d.counts.IntN(zoeMostCore)
 	if kind < zoeInteractive {
 		s := shape{name: "interactive", kind: dovetail.Interactive, core: 1 + core}
 		s.full = s.core + int(quantile(zoeInteractiveElastic(), count))
