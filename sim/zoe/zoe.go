@@ -34,18 +34,15 @@ type Options struct {
 	Preempt  bool               // refused: nobody has written down yet how that program preempts
 	Capacity dovetail.Resources // cpu and memory of the one machine; the other kinds are not looked at
 	Levels   bool               // fill Schedule.Levels
-	Notice   func(text string)  // told what people should know of the run, such as which jobs were dropped; nil: nobody
 }
 
-// Run simulates the jobs, which need not be in order. The schedule lacks those that Zoe drops when it loads a trace: all of their
-// replicas, core and elastic, would not fit the empty machine. A job that never starts has a negative start and finish.
+// Run simulates the jobs, which need not be in order. Jobs whose replicas, core and elastic, do not all fit the empty machine are
+// dropped when Zoe's simulator loads a trace: they are in Schedule.Refused. Jobs that never start have a negative start and finish;
+// nothing starts before four applications wait, and an application is given up when two passes were in vain and no event follows.
 //
 // It fails with dovetail.Invalid when the options are unknown, a job is nothing that Zoe's simulator knows (several components,
 // gpus, no core), or no job fits; and with the context's error.
 func Run(ctx context.Context, o Options, jobs []trace.Job) (*report.Schedule, error) {
-	if o.Notice == nil {
-		o.Notice = func(string) {}
-	}
 	rank, err := findRank(o.Policy)
 	if err != nil {
 		return nil, err
@@ -58,7 +55,7 @@ func Run(ctx context.Context, o Options, jobs []trace.Job) (*report.Schedule, er
 		return nil, dovetail.Errorf(dovetail.Invalid, "zoe: preemption is not modelled: the rules of that part of Zoe's simulator are not known. "+
 			"Simulate without preemption, or with Dovetail's own core")
 	}
-	apps, err := load(o, jobs)
+	apps, refused, err := load(o, jobs)
 	if err != nil {
 		return nil, err
 	}
@@ -66,30 +63,29 @@ func Run(ctx context.Context, o Options, jobs []trace.Job) (*report.Schedule, er
 	if err := m.play(ctx); err != nil {
 		return nil, err
 	}
-	if !m.begun && len(apps) > 0 {
-		o.Notice(fmt.Sprintf("nothing started: Zoe's simulator starts nothing before %d applications wait, and there are %d", startUp, len(apps)))
-	}
-	return m.schedule(o), nil
+	s := m.schedule(o)
+	s.Refused = refused
+	return s, nil
 }
 
 func capacity(o Options) room { return room{o.Capacity[dovetail.CPU], o.Capacity[dovetail.Memory]} }
 
-// load returns the applications in order of arrival, without those that do not fit the empty machine with all that they have.
-func load(o Options, jobs []trace.Job) ([]app, error) {
+// load returns the applications in order of arrival, and the jobs that do not fit the empty machine with all that they have.
+func load(o Options, jobs []trace.Job) (apps []app, refused []report.Refusal, err error) {
 	whole := capacity(o)
 	if whole.cpu <= 0 || whole.memory <= 0 {
-		return nil, dovetail.Errorf(dovetail.Invalid, "zoe: the machine has %s; expected some cpu and some memory", o.Capacity)
+		return nil, nil, dovetail.Errorf(dovetail.Invalid, "zoe: the machine has %s; expected some cpu and some memory", o.Capacity)
 	}
-	apps := make([]app, 0, len(jobs))
+	apps = make([]app, 0, len(jobs))
 	var last, total float64
 	for i := range jobs {
 		a, err := newApp(&jobs[i])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if n := whole.count(a.each, a.full); n < a.full {
-			o.Notice(fmt.Sprintf("job %d is dropped, as Zoe's simulator does: of its %d replicas (core and elastic) only %d fit the empty machine",
-				a.job.ID, a.full, n))
+			why := fmt.Sprintf("of its %d replicas, core and elastic, only %d fit the empty machine; Zoe's simulator drops such applications", a.full, n)
+			refused = append(refused, report.Refusal{ID: a.job.ID, Why: why})
 			continue
 		}
 		apps = append(apps, a)
@@ -97,17 +93,17 @@ func load(o Options, jobs []trace.Job) ([]app, error) {
 		total += float64(a.work) / float64(a.core)
 	}
 	if len(apps) == 0 && len(jobs) > 0 {
-		return nil, dovetail.Errorf(dovetail.Invalid, "zoe: not one of the %d jobs fits a machine of %s; simulate a larger one", len(jobs), o.Capacity)
+		return nil, nil, dovetail.Errorf(dovetail.Invalid, "zoe: not one of the %d jobs fits a machine of %s; simulate a larger one", len(jobs), o.Capacity)
 	}
 	if last+total > longest {
-		return nil, dovetail.Errorf(dovetail.Invalid, "zoe: the jobs, one after the other, take more than the 292 years that a schedule can hold; "+
+		return nil, nil, dovetail.Errorf(dovetail.Invalid, "zoe: the jobs, one after the other, take more than the 292 years that a schedule can hold; "+
 			"look for runtimes in a wrong unit")
 	}
 	slices.SortStableFunc(apps, func(a, b app) int { return cmp.Compare(a.submit, b.submit) })
 	for i := range apps {
 		apps[i].number = i
 	}
-	return apps, nil
+	return apps, refused, nil
 }
 
 // schedule returns what became of the applications.
