@@ -200,17 +200,22 @@ func (l *logReader) isClosed() bool {
 	}
 }
 
+// untilWatched is how long to wait for the directory of a replica that is only just being started.
+const untilWatched = 50 * time.Millisecond
+
 // wait waits until there may be more to read.
 func (l *logReader) wait() error {
+	recheck := l.recheck
 	if l.unwatch == nil {
 		if l.unwatch = l.watch(); l.unwatch != nil {
 			return nil // something may have come before the watch
 		}
+		recheck = untilWatched
 	}
 	select {
 	case <-l.wake:
 	case <-l.over:
-	case <-time.After(l.recheck):
+	case <-time.After(recheck):
 	case <-l.closed:
 		return fs.ErrClosed
 	case <-l.ctx.Done():

@@ -168,6 +168,35 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// TestFollowFromBeforeTheStart follows a replica whose output has no place yet: what it then writes comes soon, not when a
+// reader that watches looks again by itself.
+func TestFollowFromBeforeTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "later")
+		l := &logReader{
+			ctx: t.Context(), dir: dir, stream: "stdout", follow: true, left: 1, closed: make(chan struct{}), over: make(chan struct{}),
+			recheck: time.Hour, watch: func() func() {
+				if !exists(dir) {
+					return nil
+				}
+				return func() {}
+			},
+		}
+		defer l.Close()
+		read := make(chan string)
+		go func() { read <- string(must(io.ReadAll(l))) }()
+		synctest.Wait() // it has found nothing
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		must(must(newOutput(dir, "stdout", 100, 2)).Write([]byte("x")))
+		began := time.Now()
+		if got := <-read; got != "x" || time.Since(began) > time.Second {
+			t.Errorf("read %q after %v", got, time.Since(began))
+		}
+	})
+}
+
 // TestFollowEnds shows the other two ways in which following ends: the context, and Close.
 func TestFollowEnds(t *testing.T) {
 	d := openDaemon(t, t.TempDir(), "dovetail-test")
