@@ -93,7 +93,7 @@ func sample() Workload {
 	return w
 }
 
-func draw(t *testing.T, tl Timeline) string {
+func drawn(t *testing.T, tl Timeline) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := tl.WriteSVG(&b); err != nil {
@@ -103,7 +103,7 @@ func draw(t *testing.T, tl Timeline) string {
 }
 
 func TestTimelineGolden(t *testing.T) {
-	got := draw(t, Timeline{Workload: sample(), Title: "flexible", Subtitle: "5 runs on 3 nodes"})
+	got := drawn(t, Timeline{Workload: sample(), Title: "flexible", Subtitle: "5 runs on 3 nodes"})
 	golden := filepath.Join("testdata", "timeline.svg")
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -134,7 +134,7 @@ func TestTimelineIsXML(t *testing.T) {
 		}()}},
 		{"an axis longer than the work", Timeline{Workload: sample(), Span: 1000 * time.Hour}},
 	} {
-		dec := xml.NewDecoder(strings.NewReader(draw(t, tc.tl)))
+		dec := xml.NewDecoder(strings.NewReader(drawn(t, tc.tl)))
 		for {
 			if _, err := dec.Token(); errors.Is(err, io.EOF) {
 				break

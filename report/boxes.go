@@ -1,0 +1,142 @@
+package report
+
+import (
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/dovetail-sched/dovetail"
+)
+
+// The measures of boxes, in points.
+const (
+	boxPitch   = 15.0 // from box to box
+	boxWide    = 10.0
+	groupGap   = 18.0 // between policies
+	groupLeast = 62.0 // so that the name of a policy fits
+	boxPanel   = 190.0
+	rowWide    = 840.0 // below this, policies lie further apart
+	boxNotes   = "box: p25 to p75 with the median; whiskers: p5 and p95; dot: mean"
+)
+
+// boxRow is one panel of boxes: a distribution for each setting.
+type boxRow struct {
+	title string
+	of    func(*setting) Distribution
+	scale float64
+}
+
+// boxFigures draws the distributions of runs by kind, as in the figures of seed 004 §10, and those of queue lengths and
+// allocation (its figures 5 and 6).
+func (l *layout) boxFigures() []Figure {
+	var figures []Figure
+	for _, q := range quantities() {
+		var rows []boxRow
+		if len(l.kinds) != 1 {
+			rows = append(rows, boxRow{kindTitle(""), func(s *setting) Distribution { return s.kind("", q.of) }, 1})
+		}
+		for _, name := range l.kinds {
+			rows = append(rows, boxRow{kindTitle(name), func(s *setting) Distribution { return s.kind(name, q.of) }, 1})
+		}
+		f := Figure{Name: q.name + "-boxes", Title: q.title + " by kind of run", notes: boxNotes + l.seeds()}
+		figures = append(figures, l.boxes(f, q.label(), rows))
+	}
+	queues := []boxRow{
+		{"waiting", func(s *setting) Distribution { return s.whole(func(d *Digest) *Distribution { return &d.Waiting }) }, 1},
+		{"in service", func(s *setting) Distribution { return s.whole(func(d *Digest) *Distribution { return &d.Serving }) }, 1},
+	}
+	figures = append(figures, l.boxes(Figure{
+		Name: "queues-boxes", Title: "Runs that wait and runs in service", notes: "over time; " + boxNotes + l.seeds(),
+	}, "runs", queues))
+	var granted []boxRow
+	for k := range dovetail.NumResources {
+		if l.settings[0].first.Capacity[k] > 0 {
+			granted = append(granted, boxRow{k.String(), func(s *setting) Distribution {
+				return s.whole(func(d *Digest) *Distribution { return &d.Allocation[k] })
+			}, 100})
+		}
+	}
+	if len(granted) == 0 {
+		return figures
+	}
+	return append(figures, l.boxes(Figure{
+		Name: "allocation-boxes", Title: "Allocation", notes: "share of the capacity of all nodes, over time; " + boxNotes + l.seeds(),
+	}, "granted, %", granted))
+}
+
+// boxes lays a figure of boxes out: below each other the rows, from left to right the policies, side by side their allocators.
+func (l *layout) boxes(f Figure, label string, rows []boxRow) Figure {
+	f.legend = l.boxLegend()
+	group := max(float64(len(l.variants))*boxPitch+groupGap, groupLeast)
+	group = max(group, (rowWide-panelLeft-panelRight)/float64(max(len(l.policies), 4)))
+	wide := max(group*float64(len(l.policies)), 300) + panelLeft + panelRight
+	group = (wide - panelLeft - panelRight) / float64(len(l.policies))
+	panels := make([]*panel, len(rows))
+	pooled := make([][]Distribution, len(rows))
+	for i, row := range rows {
+		var values []float64
+		for _, s := range l.settings {
+			d := row.of(s)
+			pooled[i] = append(pooled[i], d)
+			if d.N > 0 {
+				values = append(values, row.scale*d.Quantile(50), row.scale*d.Quantile(250), row.scale*d.Quantile(950), row.scale*d.Mean)
+			}
+		}
+		panels[i] = &panel{title: row.title, x: axis{low: 0, high: 1}, y: fit(label, values)}
+	}
+	f.grid(panels, 1, wide, boxPanel)
+	f.panels = append(f.panels, func(sh *sheet) {
+		for i, p := range panels {
+			p.ground(sh)
+			l.policyNames(sh, p, group)
+			for j, s := range l.settings {
+				if pooled[i][j].N > 0 {
+					middle := p.left + group*(float64(s.policy)+0.5) + boxPitch*(float64(s.variant)-float64(len(l.variants)-1)/2)
+					p.drawBox(sh, variantColour(s.variant), middle, rows[i].scale, &pooled[i][j])
+				}
+			}
+		}
+	})
+	return f
+}
+
+// policyNames writes the name of each policy below its boxes.
+func (l *layout) policyNames(s *sheet, p *panel, group float64) {
+	wr := writing{size: textSize, colour: inkColour, align: draw.XCenter}
+	for i, name := range l.policies {
+		s.write(wr, p.left+group*(float64(i)+0.5), p.top+p.high+textSize+6, name)
+		if i > 0 {
+			x := p.left + group*float64(i)
+			s.stroke(pen{colour: gridColour, width: 0.5}, []float64{x, x}, []float64{p.top, p.top + p.high})
+		}
+	}
+}
+
+// drawBox draws the five percentiles and the mean of a distribution.
+func (p *panel) drawBox(s *sheet, colour string, middle, scale float64, d *Distribution) {
+	y := func(permille int) float64 { return p.yAt(scale * d.Quantile(permille)) }
+	edge := pen{colour: colour, width: 1}
+	left, right := middle-boxWide/2, middle+boxWide/2
+	for _, end := range [...][2]int{{50, 250}, {750, 950}} {
+		s.stroke(edge, []float64{middle, middle}, []float64{y(end[0]), y(end[1])})
+	}
+	for _, end := range [...]int{50, 950} {
+		s.stroke(edge, []float64{left + 2, right - 2}, []float64{y(end), y(end)})
+	}
+	s.box(tint(colour, elasticTint), left, y(750), boxWide, y(250)-y(750))
+	s.frame(edge, left, y(750), boxWide, y(250)-y(750))
+	s.stroke(pen{colour: boxInk, width: 1.8}, []float64{left, right}, []float64{y(500), y(500)})
+	s.dot(boxInk, middle, p.yAt(scale*d.Mean), 1.7)
+}
+
+// boxInk marks median and mean on the pale ground of a box, whatever the ground of the page.
+const boxInk = "#1b1f25"
+
+func (l *layout) boxLegend() []swatch {
+	entries := make([]swatch, len(l.variants))
+	for i, name := range l.variants {
+		entries[i] = swatch{name, func(s *sheet, x, y, w, h float64) {
+			s.box(tint(variantColour(i), elasticTint), x, y, w, h)
+			s.frame(pen{colour: variantColour(i), width: 1}, x, y, w, h)
+		}}
+	}
+	return entries
+}
