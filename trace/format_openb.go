@@ -1,0 +1,135 @@
+package trace
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dovetail-sched/dovetail"
+)
+
+// podLines reads the pods of Alibaba's GPU clusters (Weng et al., ATC 2023; openb_pod_list of clusterdata). A pod becomes one
+// rigid component of one replica. It runs from when it was scheduled, or else from its creation, until it was deleted. A share
+// of a GPU counts as a whole one. The number of a job is that in the names of the published file: its row, from 0.
+type podLines struct {
+	pool    pool
+	fields  [][]byte
+	columns []int // where the fields of podColumns are; nil before the header
+	rows    int64
+	shared  int // pods with a share of a GPU
+	never   int // pods that never ran
+}
+
+// podColumns are the columns that are read. Files may have others, and in any order.
+func podColumns() []string {
+	return []string{"cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "qos", "creation_time", "deletion_time", "scheduled_time"}
+}
+
+func startOpenb(*Reader) decoder { return &podLines{pool: newPool()} }
+
+func (p *podLines) notices() []string {
+	var all []string
+	if p.shared > 0 {
+		all = append(all, fmt.Sprintf("%d pods asked for a share of a GPU; each is counted as a whole one", p.shared))
+	}
+	if p.never > 0 {
+		all = append(all, fmt.Sprintf("%d pods were never scheduled; their runtime is that from creation to deletion", p.never))
+	}
+	return all
+}
+
+func (p *podLines) line(text []byte) (j Job, ok bool, err error) {
+	p.fields = p.fields[:0]
+	for f := range bytes.SplitSeq(text, []byte(",")) {
+		p.fields = append(p.fields, bytes.TrimSpace(f))
+	}
+	if p.columns == nil {
+		return j, false, p.header()
+	}
+	j.ID = p.rows
+	p.rows++
+	if len(p.fields) <= slices.Max(p.columns) {
+		return j, false, faultf("line", "it has %d fields; expected as many as the first line", len(p.fields))
+	}
+	f := make([][]byte, len(p.columns))
+	for i, c := range p.columns {
+		f[i] = p.fields[c]
+	}
+	a, shared, err := podShape(f)
+	if err != nil {
+		return j, false, err
+	}
+	if j.Submit, err = seconds("creation_time", f[5]); err != nil {
+		return j, false, err
+	}
+	deleted, err := seconds("deletion_time", f[6])
+	if err != nil {
+		return j, false, err
+	}
+	begun := j.Submit
+	if len(f[7]) > 0 {
+		if begun, err = seconds("scheduled_time", f[7]); err != nil {
+			return j, false, err
+		}
+	}
+	if deleted <= begun {
+		return j, false, faultf("deletion_time", "%s is not after the pod began; expected %s", shown(f[6]), wantSeconds)
+	}
+	if len(f[7]) == 0 {
+		p.never++
+	}
+	if shared {
+		p.shared++
+	}
+	j.Runtime = deleted - begun
+	j.App = p.pool.of(&a)
+	return j, true, nil
+}
+
+// header reads which column is where.
+func (p *podLines) header() error {
+	for _, name := range podColumns() {
+		i := slices.IndexFunc(p.fields, func(f []byte) bool { return string(f) == name })
+		if i < 0 {
+			p.columns = nil
+			return faultf(name, "there is no such column in the first line; expected %s", strings.Join(podColumns(), ","))
+		}
+		p.columns = append(p.columns, i)
+	}
+	return nil
+}
+
+// podShape reads the fields that make the application, and whether the pod has only a share of a GPU.
+func podShape(f [][]byte) (a alike, shared bool, err error) {
+	var n [4]int64
+	for i, name := range podColumns()[:4] {
+		if i == 3 && len(f[i]) == 0 {
+			break
+		}
+		if n[i], err = count(name, f[i], 0, maxAmount>>20); err != nil {
+			return a, false, err
+		}
+	}
+	a.name, a.core, a.full = podName(f[4]), 1, 1
+	a.each = dovetail.Resources{dovetail.CPU: n[0], dovetail.Memory: n[1] << 20, dovetail.GPU: n[2]}
+	if a.each.IsZero() {
+		return a, false, faultf("cpu_milli", "the pod asks for nothing; expected cpu, memory or a GPU")
+	}
+	return a, n[2] == 1 && n[3] < 1000, nil
+}
+
+// podName names the application of a pod after its quality of service.
+func podName(qos []byte) string {
+	switch string(qos) {
+	case "LS":
+		return "pod-ls"
+	case "BE":
+		return "pod-be"
+	case "Burstable":
+		return "pod-burstable"
+	case "Guaranteed":
+		return "pod-guaranteed"
+	}
+	return "pod"
+}
