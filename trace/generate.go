@@ -40,7 +40,9 @@ type Comparison struct {
 
 // Generators returns all generators, in the order in which people are shown them.
 func Generators() []Generator {
-	return []Generator{zoe(), zoeBatch(), zoeInelastic()}
+	return []Generator{
+		zoe(), zoeBatch(), zoeInelastic(), zoeTestbed(), yahoo(), google(), poisson(), gaussian(), diurnal(),
+	}
 }
 
 // Generate draws a workload of n jobs, or of the generator's default number of jobs if n is 0. It fails when there is no
