@@ -55,13 +55,14 @@ func millis(seconds float64) time.Duration {
 	return max(1, time.Duration(math.Round(seconds*1e3))) * time.Millisecond
 }
 
-// shape is what a generator draws of an application: one component, all of its replicas alike.
+// shape is what a generator draws of an application, and what most traces know of one: one component, all of its replicas
+// alike.
 type shape struct {
 	name       string
 	kind       dovetail.Kind
 	core, full int // replicas
 	each       dovetail.Resources
-	runtime    time.Duration // with all replicas; the application's hint too
+	runtime    time.Duration // with all replicas; the application's hint too, 0: none
 }
 
 // apps makes applications of shapes. Equal shapes share one application, and equal components one slice: a workload has
@@ -84,11 +85,11 @@ func (a *apps) of(s *shape) *dovetail.Application {
 	components, ok := a.components[part]
 	if !ok {
 		components = []dovetail.Component{{Name: "worker", Image: "simulated", Count: s.core, Max: s.full, Resources: s.each}}
-		a.components[part] = components
+		keep(a.components, part, components)
 	}
 	app := &dovetail.Application{
 		APIVersion: dovetail.APIVersion, Name: s.name, Kind: s.kind, Expected: dovetail.Duration(s.runtime), Components: components,
 	}
-	a.known[*s] = app
+	keep(a.known, *s, app)
 	return app
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dovetail-sched/dovetail"
 )
@@ -13,12 +14,13 @@ import (
 // rigid component of one replica. It runs from when it was scheduled, or else from its creation, until it was deleted. A share
 // of a GPU counts as a whole one. The number of a job is that in the names of the published file: its row, from 0.
 type podLines struct {
-	pool    pool
+	apps    apps
 	fields  [][]byte
 	columns []int // where the fields of podColumns are; nil before the header
 	rows    int64
 	shared  int // pods with a share of a GPU
 	never   int // pods that never ran
+	short   int // pods that were there for 0 s
 }
 
 // podColumns are the columns that are read. Files may have others, and in any order.
@@ -26,7 +28,7 @@ func podColumns() []string {
 	return []string{"cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "qos", "creation_time", "deletion_time", "scheduled_time"}
 }
 
-func startOpenb(*Reader) decoder { return &podLines{pool: newPool()} }
+func startOpenb(*Reader) decoder { return &podLines{apps: newApps()} }
 
 func (p *podLines) notices() []string {
 	var all []string
@@ -35,6 +37,9 @@ func (p *podLines) notices() []string {
 	}
 	if p.never > 0 {
 		all = append(all, fmt.Sprintf("%d pods were never scheduled; their runtime is that from creation to deletion", p.never))
+	}
+	if p.short > 0 {
+		all = append(all, fmt.Sprintf("%d %s there for 0 s and counted as 1 s, the resolution of the format", p.short, were(p.short, "pod")))
 	}
 	return all
 }
@@ -73,8 +78,8 @@ func (p *podLines) line(text []byte) (j Job, ok bool, err error) {
 			return j, false, err
 		}
 	}
-	if deleted <= begun {
-		return j, false, faultf("deletion_time", "%s is not after the pod began; expected %s", shown(f[6]), wantSeconds)
+	if deleted < begun {
+		return j, false, faultf("deletion_time", "%s is before the pod began; expected %s", shown(f[6]), wantSeconds)
 	}
 	if len(f[7]) == 0 {
 		p.never++
@@ -82,8 +87,11 @@ func (p *podLines) line(text []byte) (j Job, ok bool, err error) {
 	if shared {
 		p.shared++
 	}
-	j.Runtime = deleted - begun
-	j.App = p.pool.of(&a)
+	if j.Runtime = deleted - begun; j.Runtime == 0 {
+		p.short++
+		j.Runtime = time.Second
+	}
+	j.App = p.apps.of(&a)
 	return j, true, nil
 }
 
@@ -101,7 +109,7 @@ func (p *podLines) header() error {
 }
 
 // podShape reads the fields that make the application, and whether the pod has only a share of a GPU.
-func podShape(f [][]byte) (a alike, shared bool, err error) {
+func podShape(f [][]byte) (a shape, shared bool, err error) {
 	var n [4]int64
 	for i, name := range podColumns()[:4] {
 		if i == 3 && len(f[i]) == 0 {
@@ -111,7 +119,7 @@ func podShape(f [][]byte) (a alike, shared bool, err error) {
 			return a, false, err
 		}
 	}
-	a.name, a.core, a.full = podName(f[4]), 1, 1
+	a.name, a.kind, a.core, a.full = podName(f[4]), dovetail.Batch, 1, 1
 	a.each = dovetail.Resources{dovetail.CPU: n[0], dovetail.Memory: n[1] << 20, dovetail.GPU: n[2]}
 	if a.each.IsZero() {
 		return a, false, faultf("cpu_milli", "the pod asks for nothing; expected cpu, memory or a GPU")

@@ -15,7 +15,7 @@ import (
 // or asked for (8) if that is not known. What it asked for as time (9) is what policies are told, and its memory for each
 // processor (10, else 7, in KiB) the memory of a replica.
 type swfLines struct {
-	pool   pool
+	apps   apps
 	fields [][]byte
 	header []string // what the comments say of the machine
 	short  int      // jobs of 0 s
@@ -42,7 +42,7 @@ const (
 	swfCancelled     = 5
 )
 
-func startSWF(*Reader) decoder { return &swfLines{pool: newPool()} }
+func startSWF(*Reader) decoder { return &swfLines{apps: newApps()} }
 
 func (s *swfLines) notices() []string {
 	var all []string
@@ -50,7 +50,7 @@ func (s *swfLines) notices() []string {
 		all = append(all, "the header says "+strings.Join(s.header, ", "))
 	}
 	if s.short > 0 {
-		all = append(all, fmt.Sprintf("%d jobs have a run time of 0 s and are taken to last 1 s, the resolution of the format", s.short))
+		all = append(all, fmt.Sprintf("%d %s there for 0 s and counted as 1 s, the resolution of the format", s.short, were(s.short, "job")))
 	}
 	if s.never > 0 {
 		all = append(all, fmt.Sprintf("%d %s left out: cancelled before it ran", s.never, were(s.never, "job")))
@@ -102,12 +102,12 @@ func (s *swfLines) line(text []byte) (j Job, ok bool, err error) {
 		s.short++
 		j.Runtime = time.Second
 	}
-	j.App = s.pool.of(&a)
+	j.App = s.apps.of(&a)
 	return j, true, nil
 }
 
 // swfShape reads the fields that make the application.
-func swfShape(f [][]byte) (a alike, err error) {
+func swfShape(f [][]byte) (a shape, err error) {
 	given := swfGiven
 	if unknown(f[given]) || zero(f[given]) {
 		given = swfAsked
@@ -117,7 +117,7 @@ func swfShape(f [][]byte) (a alike, err error) {
 		return a, err
 	}
 	a.core, a.full = int(n), int(n)
-	a.name = "job"
+	a.name, a.kind = "job", dovetail.Batch
 	if !unknown(f[swfExecutable]) {
 		executable, err := count("executable number", f[swfExecutable], 0, maxID)
 		if err != nil {
@@ -126,7 +126,7 @@ func swfShape(f [][]byte) (a alike, err error) {
 		a.name = fmt.Sprintf("app-%d", executable)
 	}
 	if !unknown(f[swfAskedTime]) {
-		if a.expected, err = seconds("requested time", f[swfAskedTime]); err != nil {
+		if a.runtime, err = seconds("requested time", f[swfAskedTime]); err != nil {
 			return a, err
 		}
 	}

@@ -13,12 +13,12 @@ import (
 // component with one core replica and as many elastic ones as there are tasks more, up to MaxReplicas in all, of one processor
 // each. Its runtime is such that its work is that of its tasks, as nearly as microseconds allow: the mean of their durations.
 type taskLines struct {
-	pool   pool
+	apps   apps
 	fields [][]byte
 	id     int64
 }
 
-func startTasks(*Reader) decoder { return &taskLines{pool: newPool()} }
+func startTasks(*Reader) decoder { return &taskLines{apps: newApps()} }
 
 func (*taskLines) notices() []string { return nil }
 
@@ -40,9 +40,9 @@ func (t *taskLines) line(text []byte) (j Job, ok bool, err error) {
 	if int(n) != len(f)-3 {
 		return j, false, faultf("tasks", "there are %d durations; expected one for each of %d tasks", len(f)-3, n)
 	}
-	a := alike{name: "tasks", core: 1, full: min(int(n), MaxReplicas)}
+	a := shape{name: "tasks", kind: dovetail.Batch, core: 1, full: min(int(n), MaxReplicas)}
 	a.each[dovetail.CPU] = 1000
-	if a.expected, err = positive("mean", f[2]); err != nil {
+	if a.runtime, err = positive("mean", f[2]); err != nil {
 		return j, false, err
 	}
 	j.Tasks = make([]time.Duration, n)
@@ -56,7 +56,7 @@ func (t *taskLines) line(text []byte) (j Job, ok bool, err error) {
 		}
 	}
 	j.Runtime = time.Duration(max(1, (work+uint64(a.full)/2)/uint64(a.full))) * time.Microsecond
-	j.App = t.pool.of(&a)
+	j.App = t.apps.of(&a)
 	return j, true, nil
 }
 

@@ -6,11 +6,11 @@ import "github.com/dovetail-sched/dovetail"
 // each component. Elastic is −1 for rigid applications. All components are alike, so they become one component here. The
 // runtime is what policies are told, as Zoe's are.
 type zoeLines struct {
-	pool   pool
+	apps   apps
 	fields [][]byte
 }
 
-func startZoe(*Reader) decoder { return &zoeLines{pool: newPool()} }
+func startZoe(*Reader) decoder { return &zoeLines{apps: newApps()} }
 
 func (*zoeLines) notices() []string { return nil }
 
@@ -30,13 +30,13 @@ func (z *zoeLines) line(text []byte) (j Job, ok bool, err error) {
 	if err != nil {
 		return j, false, err
 	}
-	j.Runtime = a.expected
-	j.App = z.pool.of(&a)
+	j.Runtime = a.runtime
+	j.App = z.apps.of(&a)
 	return j, true, nil
 }
 
 // zoeShape reads the columns that make the application.
-func zoeShape(f [][]byte) (a alike, err error) {
+func zoeShape(f [][]byte) (a shape, err error) {
 	core, err := count("core", f[2], 1, MaxReplicas)
 	if err != nil {
 		return a, err
@@ -45,7 +45,7 @@ func zoeShape(f [][]byte) (a alike, err error) {
 	if err != nil {
 		return a, err
 	}
-	if a.expected, err = positive("runtime", f[4]); err != nil {
+	if a.runtime, err = positive("runtime", f[4]); err != nil {
 		return a, err
 	}
 	if a.each[dovetail.CPU], err = millicores("cpu", f[5]); err != nil {
@@ -57,6 +57,7 @@ func zoeShape(f [][]byte) (a alike, err error) {
 	if a.each.IsZero() {
 		return a, faultf("cpu", "neither cpu nor memory is asked for; expected more than 0 of one of them")
 	}
+	a.kind = dovetail.Batch
 	a.name, a.core, a.full = "zoe-elastic", int(core), int(core+elastic)
 	if elastic <= 0 {
 		a.name, a.full = "zoe-rigid", int(core)
