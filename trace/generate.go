@@ -38,6 +38,9 @@ type Comparison struct {
 	Source    string  `json:"source"`
 }
 
+// maxGenerated bounds how many jobs are generated at once: so many of a task trace take some gigabytes.
+const maxGenerated = 1_000_000
+
 // Generators returns all generators, in the order in which people are shown them.
 func Generators() []Generator {
 	return []Generator{
@@ -60,6 +63,8 @@ func Generate(name string, seed uint64, n int) (*Workload, error) {
 	case n < 0:
 		return nil, dovetail.Errorf(dovetail.Invalid, "cannot generate %d jobs; ask for 1 or more, or 0 for the published %d",
 			n, all[i].Default)
+	case n > maxGenerated:
+		return nil, dovetail.Errorf(dovetail.Invalid, "cannot generate %d jobs; ask for at most %d", n, maxGenerated)
 	case n == 0:
 		n = all[i].Default
 	}
