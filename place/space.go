@@ -7,6 +7,7 @@ package place
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -36,7 +37,7 @@ type Spot struct {
 	Node, N int
 }
 
-// Order is a preference among the nodes on which a replica fits: the lowest Key first; among equals the choice is fixed.
+// Order is a preference among the nodes on which a replica fits: the lowest Key first; among equals the lowest number.
 type Order struct {
 	Name string
 	Key  func(n *Node) Key
@@ -102,6 +103,7 @@ type Space struct {
 	tree  []vertex // heap layout, leaves from len(tree)/2 on
 	stale []int    // nodes whose leaves are out of date; each once
 	isOld []bool   // … per node
+	heap  []candidate
 	free  dovetail.Resources
 }
 
@@ -176,7 +178,7 @@ func (s *Space) Take(i int, each dovetail.Resources, n int) {
 	}
 }
 
-// Best returns the preferred node for one replica, or −1 if none has room.
+// Best returns the preferred node for one replica, the lowest among equals, or −1 if none has room.
 func (s *Space) Best(sh *Shape) int {
 	for _, i := range s.stale {
 		s.isOld[i] = false
@@ -196,8 +198,10 @@ func (s *Space) search(v int, sh *Shape, best *int) {
 		return
 	}
 	half := len(s.tree) / 2
-	if *best >= 0 && t.best.compare(s.tree[half+*best].best) >= 0 {
-		return
+	if *best >= 0 {
+		if c := t.best.compare(s.tree[half+*best].best); c > 0 || c == 0 && s.first(v) > *best {
+			return
+		}
 	}
 	if v >= half {
 		if matches(sh.Nodes, s.nodes[v-half].Labels) {
@@ -211,6 +215,12 @@ func (s *Space) search(v int, sh *Shape, best *int) {
 	}
 	s.search(left, sh, best)
 	s.search(right, sh, best)
+}
+
+// first returns the lowest node below a vertex.
+func (s *Space) first(v int) int {
+	half := len(s.tree) / 2
+	return v<<(bits.Len(uint(half))-bits.Len(uint(v))) - half
 }
 
 // Holds reports whether n replicas of one shape would fit, if on node i extra[i] more were free; extra may be nil. It takes
@@ -238,9 +248,13 @@ func (s *Space) Holds(sh *Shape, n int, extra []dovetail.Resources) bool {
 // Place takes room for up to n replicas and returns where, nodes in the order in which they were first preferred; fewer if there
 // is no more room. Large n are placed in steps of several replicas, so that the cost grows with the nodes and not with the replicas.
 func (s *Space) Place(sh *Shape, n int) []Spot {
+	next := s.Best
+	if n > 1 && n >= len(s.nodes)/denseShare {
+		next = s.candidates(sh)
+	}
 	var spots []Spot
 	for n > 0 {
-		i := s.Best(sh)
+		i := next(sh)
 		if i < 0 {
 			break
 		}

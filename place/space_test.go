@@ -2,6 +2,8 @@ package place
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -14,18 +16,36 @@ func genResources(t *rapid.T, most int, label string) dovetail.Resources {
 }
 
 // best is what Best is to find, by looking at every node.
-func best(s *Space, o Order, sh *Shape) (Key, bool) {
-	var low Key
-	found := false
+func best(s *Space, o Order, sh *Shape) int {
+	low := -1
 	for i := range s.Len() {
 		n := s.Node(i)
-		if n.Admits(sh) && sh.Each.Fits(n.Free) {
-			if k := o.Key(n); !found || k.compare(low) < 0 {
-				low, found = k, true
-			}
+		if n.Admits(sh) && sh.Each.Fits(n.Free) && (low < 0 || o.Key(n).compare(o.Key(s.Node(low))) < 0) {
+			low = i
 		}
 	}
-	return low, found
+	return low
+}
+
+// oneByOne is what Place is to do, by asking for the best node again and again, on a copy.
+func oneByOne(s *Space, o Order, sh *Shape, n int) map[int]int {
+	c := &Space{order: o, nodes: slices.Clone(s.nodes)}
+	c.isOld = make([]bool, len(c.nodes))
+	spots := make(map[int]int)
+	for n > 0 {
+		i := best(c, o, sh)
+		if i < 0 {
+			break
+		}
+		step := sh.Each.Count(c.nodes[i].Free, n)
+		if !o.Whole {
+			step = min(step, max(1, n/(2*len(c.nodes))))
+		}
+		c.Take(i, sh.Each, step)
+		spots[i] += step
+		n -= step
+	}
+	return spots
 }
 
 // TestSpace holds the index against a plain look at every node, through random changes.
@@ -63,18 +83,29 @@ func (s *Space) place(t *rapid.T, o Order) {
 	if rapid.IntRange(0, 2).Draw(t, "ssd") == 0 {
 		sh.Nodes = map[string]string{"disk": "ssd"}
 	}
-	low, found := best(s, o, sh)
-	i := s.Best(sh)
-	if found != (i >= 0) || found && o.Key(s.Node(i)) != low {
-		t.Fatalf("best node for %v is %d, want one with key %v (%t)", sh, i, low, found)
+	if got, want := s.Best(sh), best(s, o, sh); got != want {
+		t.Fatalf("best node for %v is %d, want %d", sh, got, want)
 	}
 	n := rapid.IntRange(1, 50).Draw(t, "n")
-	placed := 0
-	for _, spot := range s.Place(sh, n) {
-		placed += spot.N
+	want := oneByOne(s, o, sh, n)
+	all, most := 0, 0
+	for _, k := range want {
+		all += k
 	}
-	if _, more := best(s, o, sh); placed > n || placed < n && more {
-		t.Fatalf("placed %d of %d, and there is room for more: %t", placed, n, more)
+	for i := range s.Len() {
+		if s.Node(i).Admits(sh) {
+			most += sh.Each.Count(s.Node(i).Free, n)
+		}
+	}
+	if all != min(n, most) || s.Holds(sh, n, nil) != (most >= n) {
+		t.Fatalf("%d of %d would be placed, %d would fit, and Holds says %t", all, n, most, s.Holds(sh, n, nil))
+	}
+	got := make(map[int]int)
+	for _, spot := range s.Place(sh, n) {
+		got[spot.Node] = spot.N
+	}
+	if !maps.Equal(got, want) {
+		t.Fatalf("placed %v, want %v", got, want)
 	}
 }
 
