@@ -104,6 +104,35 @@ func TestEndOnFullDisk(t *testing.T) {
 	})
 }
 
+// TestEndOnSlowDisk lets the last output take longer to store than a silent pipe is waited for.
+func TestEndOnSlowDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := must(newOutput(t.TempDir(), "stdout", 100, 2))
+		defer o.file.Close()
+		g := &guardian{outs: []*output{o}, drained: make(chan struct{})}
+		done := make(chan struct{})
+		began := time.Now()
+		wait := func() { g.awaitOutput(); done <- struct{}{} }
+		o.mu.Lock() // as Write does
+		go wait()
+		select {
+		case <-done:
+			t.Errorf("the shim gave up output that was being stored, after %v", time.Since(began))
+		case <-time.After(5 * outputIdle):
+			g.drained <- struct{}{}
+			<-done
+		}
+		o.mu.Unlock()
+
+		began = time.Now()
+		go wait()
+		<-done
+		if took := time.Since(began); took < outputIdle || took > 2*outputIdle {
+			t.Errorf("a pipe that somebody else keeps open was waited for during %v", took)
+		}
+	})
+}
+
 func TestLog(t *testing.T) {
 	d := openDaemon(t, t.TempDir(), "dovetail-test", func(o *Options) { o.LogBytes, o.LogFiles = 100, 3 })
 	r := d.start(shell("printf 0123456789; echo problem >&2"))

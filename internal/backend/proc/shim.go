@@ -391,14 +391,51 @@ func (g *guardian) finish(exit *dovetail.Exit) {
 		g.used.MemoryPeak = u.MemoryPeak
 	}
 	g.dropGroup()
-	timeout := time.After(time.Second) // a process outside the tree may have been handed the pipe
+	g.awaitOutput()
+}
+
+// How long the end of the output is waited for while none comes, and at most.
+const (
+	outputIdle = time.Second
+	outputMost = 30 * time.Second
+)
+
+// awaitOutput waits until all output is stored. A process outside the tree may have been handed a pipe, so that it does not end:
+// when nothing has come for a while, or for too long, it is given up. While the disk is slow, something is coming.
+func (g *guardian) awaitOutput() {
+	idle := time.NewTicker(outputIdle)
+	defer idle.Stop()
+	most := time.After(outputMost)
+	seen, _ := g.stored()
 	for range g.outs {
-		select {
-		case <-g.drained:
-		case <-timeout:
-			return
+		for waiting := true; waiting; {
+			select {
+			case <-g.drained:
+				waiting = false
+			case <-idle.C:
+				now, busy := g.stored()
+				if now == seen && !busy {
+					return
+				}
+				seen = now
+			case <-most:
+				return
+			}
 		}
 	}
+}
+
+// stored returns how much output has been taken from the pipes, and whether some is being stored just now.
+func (g *guardian) stored() (bytes int64, busy bool) {
+	for _, o := range g.outs {
+		if !o.mu.TryLock() {
+			busy = true
+			continue
+		}
+		bytes += o.start + o.size + o.lost
+		o.mu.Unlock()
+	}
+	return bytes, busy
 }
 
 // dropGroup removes the group, in which no process is left.
