@@ -28,7 +28,7 @@ type Harness struct {
 	Log func(ctx context.Context, r engine.Runner, id dovetail.Replica) (io.ReadCloser, error)
 	// Node is the node that replicas are started on.
 	Node string
-	// Patience is how long the suite waits for something that must happen; 0 means 30 s.
+	// Patience is how long the suite waits for something that must happen; 0 means 2 min.
 	Patience time.Duration
 }
 
@@ -41,7 +41,7 @@ func TestRunner(t *testing.T, open func(t *testing.T) Harness) {
 				t.Skip("the harness cannot show what replicas print")
 			}
 			if h.Patience == 0 {
-				h.Patience = 30 * time.Second
+				h.Patience = 2 * time.Minute
 			}
 			test.run(t, &session{t: t, h: h})
 		})
@@ -268,6 +268,19 @@ func (s *session) printed(r dovetail.Replica, text string) {
 	for deadline := time.Now().Add(s.h.Patience); !strings.Contains(s.output(r), text); <-poll.C {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("the replica did not print %q in time; it printed %q", text, s.output(r))
+		}
+	}
+}
+
+// writes waits until a replica has written so many bytes more.
+func (s *session) writes(r dovetail.Replica, more int) {
+	s.t.Helper()
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	from := len(s.output(r))
+	for deadline := time.Now().Add(s.h.Patience); len(s.output(r)) < from+more; <-poll.C {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("the replica did not write %d bytes more in time", more)
 		}
 	}
 }

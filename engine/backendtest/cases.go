@@ -196,8 +196,8 @@ func hookCut(t *testing.T, s *session) {
 func wholeTree(t *testing.T, s *session) {
 	s.open()
 	for _, test := range []struct{ reason, script string }{
-		{"children end when the command ends by itself", "(sh -c 'trap \"\" TERM HUP; while :; do echo alive; sleep 0.05; done') & sleep 0.3; exit 0"},
-		{"children in sessions of their own end as well", "setsid sh -c 'trap \"\" TERM HUP; while :; do echo alive; sleep 0.05; done' & sleep 0.3; exit 0"},
+		{"children end when the command ends by itself", "(sh -c 'trap \"\" TERM HUP; while :; do echo alive; : >seen; sleep 0.05; done') & while [ ! -e seen ]; do sleep 0.05; done; exit 0"},
+		{"children in sessions of their own end as well", "setsid sh -c 'trap \"\" TERM HUP; while :; do echo alive; : >seen; sleep 0.05; done' & while [ ! -e seen ]; do sleep 0.05; done; exit 0"},
 	} {
 		r := s.shell(test.script)
 		s.down(r)
@@ -273,12 +273,14 @@ func bigOutput(t *testing.T, s *session) {
 
 func frozen(t *testing.T, s *session) {
 	s.open()
-	r := s.shell("while :; do echo tick; sleep 0.02; done")
+	const ticking = "while :; do echo tick; sleep 0.02; done"
+	r, other := s.shell(ticking), s.shell(ticking)
 	s.printed(r, "tick")
+	s.printed(other, "tick")
 	s.runner.Freeze(r, true)
-	still := func() bool {
+	still := func() bool { // while another one, which is not frozen, ticks: on a busy machine that may take a while
 		before := len(s.output(r))
-		<-time.After(200 * time.Millisecond)
+		s.writes(other, 10*len("tick\n"))
 		return len(s.output(r)) == before
 	}
 	until := func(want bool, complaint string) {
@@ -350,8 +352,14 @@ func endedMeanwhile(t *testing.T, s *session) {
 	r := s.shell("echo begun; sleep 0.3; exit 6")
 	s.printed(r, "begun")
 	s.end()
-	<-time.After(600 * time.Millisecond)
+	poll := time.NewTicker(600 * time.Millisecond)
+	defer poll.Stop()
+	<-poll.C
 	s.open()
+	for deadline := time.Now().Add(s.h.Patience); s.count(overOf(r)) == 0 && time.Now().Before(deadline); s.open() {
+		s.end() // it had not ended yet on a slow machine; nobody is to watch when it does
+		<-poll.C
+	}
 	if s.count(overOf(r)) != 1 {
 		t.Fatalf("the end was not reported before observed: %s", describe(s.heard))
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long tests wait for what must happen.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // daemon is a Backend that runs, and what it has said.
 type daemon struct {

@@ -1,9 +1,11 @@
 package proc
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +25,8 @@ func needGroups(t *testing.T, d *daemon) {
 }
 
 func TestOutOfMemory(t *testing.T) {
+	// tail keeps what has no end of line: 200 MB, and no more, however long it takes until somebody looks.
+	const feed = "mkfifo f; { head -c 200000000 /dev/zero; exec sleep 1000; } >f & "
 	for _, root := range []string{"dovetail-test", NoCgroups} {
 		d := openDaemon(t, t.TempDir(), root)
 		for _, test := range []struct {
@@ -31,8 +35,8 @@ func TestOutOfMemory(t *testing.T) {
 			memory int64
 			oom    bool
 		}{
-			{"it takes more than it may", "exec tail /dev/zero", 64 << 20, true},
-			{"a child takes too much, and the command fails for it", "tail /dev/zero; exit 1", 64 << 20, true},
+			{"it takes more than it may", feed + "exec tail <f", 64 << 20, true},
+			{"a child takes too much, and the command fails for it", feed + "tail <f; exit 1", 64 << 20, true},
 			{"it is killed, but not for memory", "kill -9 $$", 64 << 20, false},
 			{"it takes a lot, but may", "sleep 0.1; exit 1", 64 << 20, false},
 		} {
@@ -60,9 +64,10 @@ func TestCPULimitAndUsage(t *testing.T) {
 	r := d.start(c)
 	d.up(t, r)
 	from := time.Now()
+	before, _ := d.Usage(r) // it has run for a while
 	eventually(t, "it used 100ms of CPU time", func() bool {
 		u, ok := d.Usage(r)
-		return ok && u.CPU > 100*time.Millisecond
+		return ok && u.CPU > before.CPU+100*time.Millisecond
 	})
 	if took := time.Since(from); took < 200*time.Millisecond {
 		t.Errorf("100ms of CPU time took %v; with 200m it takes half a second", took)
@@ -147,18 +152,19 @@ func TestHTTPHook(t *testing.T) {
 	for _, test := range []struct {
 		reason string
 		path   string
+		grace  time.Duration
 		said   string
 	}{
-		{"a hook that works", "/retire", ""},
-		{"a hook that fails: the replica is stopped all the same", "/broken", "no such worker"},
-		{"a hook that takes too long is cut short", "/slow", "not done after 200ms"},
+		{"a hook that works", "/retire", patience, ""},
+		{"a hook that fails: the replica is stopped all the same", "/broken", patience, "no such worker"},
+		{"a hook that takes too long is cut short", "/slow", 2 * time.Second, "not done after 2s"}, // long enough to ask
 	} {
 		d := openDaemon(t, t.TempDir(), "dovetail-test")
 		asked.Store(0)
 		c := shell("exec sleep 1000")
 		c.Remove = &dovetail.Remove{
 			HTTP:  &dovetail.HTTPCall{URL: s.URL + test.path, Method: http.MethodPut, Body: `{"worker": 1}`},
-			Grace: dovetail.Duration(200 * time.Millisecond),
+			Grace: dovetail.Duration(test.grace),
 		}
 		r := d.start(c)
 		d.up(t, r)
@@ -183,20 +189,20 @@ func TestReadyByPort(t *testing.T) {
 	}))
 	defer s.Close()
 	d := openDaemon(t, t.TempDir(), "dovetail-test")
+	const short = dovetail.Duration(300 * time.Millisecond)
 	for _, test := range []struct {
 		reason string
 		ready  dovetail.Ready
 		ok     bool
 	}{
-		{"an URL that answers with 200", dovetail.Ready{HTTP: s.URL + "/ok"}, true},
-		{"an URL that answers with 503", dovetail.Ready{HTTP: s.URL + "/no"}, false},
-		{"a port that nobody opens", dovetail.Ready{TCP: "rpc"}, false},
-		{"a line that is never printed", dovetail.Ready{Log: "^never"}, false},
+		{"an URL that answers with 200", dovetail.Ready{HTTP: s.URL + "/ok", Timeout: dovetail.Duration(patience)}, true},
+		{"an URL that answers with 503", dovetail.Ready{HTTP: s.URL + "/no", Timeout: short}, false},
+		{"a port that nobody opens", dovetail.Ready{TCP: "rpc", Timeout: short}, false},
+		{"a line that is never printed", dovetail.Ready{Log: "^never", Timeout: short}, false},
 	} {
 		c := shell("echo not never; exec sleep 1000")
 		c.Ports = map[string]dovetail.Port{"rpc": {}}
 		c.Ready = &test.ready
-		c.Ready.Timeout = dovetail.Duration(300 * time.Millisecond)
 		r := d.start(c)
 		if test.ok {
 			d.await(t, r, "ready")
@@ -227,7 +233,7 @@ func TestReadyWhenPortOpens(t *testing.T) {
 // TestGroupsGo ends the last replica: the groups that held it go with it, while the daemon lives, and none was made before
 // there was a replica. So a daemon that is killed leaves none either.
 func TestGroupsGo(t *testing.T) {
-	const root = "dovetail-test-groups"
+	root := fmt.Sprintf("dovetail-test-groups-%d", os.Getpid()) // nobody else's
 	d := openDaemon(t, t.TempDir(), root)
 	needGroups(t, d)
 	none := func(when string) {
