@@ -161,7 +161,7 @@ func TestClientWatchSurvivesTheServer(t *testing.T) {
 	f := submitted(t, 1)
 	f.happen(2, 2)
 	h := handler(t, f)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := net.Listen("tcp", "127.0.0.2:0") // where no other test listens while this one is between two servers
 	if err != nil {
 		t.Fatal(err)
 	}

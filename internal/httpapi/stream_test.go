@@ -19,7 +19,7 @@ import (
 )
 
 // patience bounds every wait in these tests.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // stream is an open stream of server-sent events.
 type stream struct {

@@ -28,8 +28,8 @@ var (
 
 // Bounds of one life, and of the end.
 const (
-	lifeLimit  = 60 * time.Second // a daemon with work to do reaches its point before
-	drainLimit = 2 * time.Minute
+	lifeLimit  = 3 * time.Minute // a daemon with work to do reaches its point before
+	drainLimit = 5 * time.Minute
 	readEvery  = 10 // the journal is compared after every so many kills, and at the end
 
 	seldom = 1_000_000 // records between two snapshots
@@ -271,7 +271,7 @@ func (c *campaign) verifyJob(j *job, l *ledger, events *annals) {
 
 // verifyProcesses demands that nothing of any replica lives on, shims and control groups included.
 func (c *campaign) verifyProcesses() {
-	ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
 	defer cancel()
 	for {
 		left, err := leftovers(c.place.dir)

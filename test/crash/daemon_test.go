@@ -64,14 +64,15 @@ type place struct {
 	self   string // this test binary
 }
 
-// newPlace makes the directories and finds a free port.
+// newPlace makes the directories and finds a free port, at an address where no other test listens: nobody is to take the port
+// between two lives.
 func newPlace(t *testing.T, dir string) *place {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.2:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func (d *daemon) stop(t *testing.T) {
 	_ = d.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-d.ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		d.end()
 		t.Errorf("the daemon did not end on SIGTERM\n%s", d.output())
 	}
