@@ -33,7 +33,7 @@ func (a *axis) at(v float64) float64 {
 }
 
 const (
-	mostDecades  = 7   // that a logarithmic axis shows
+	mostDecades  = 5   // that a logarithmic axis shows
 	linearSpan   = 100 // values of which the largest is more than so many times the least get one
 	linearMarks  = 5   // about so many on a linear one
 	defaultUpper = 1   // the end of an axis without values, above its beginning
@@ -69,10 +69,10 @@ func linear(label string, low, high float64) axis {
 		high = low + defaultUpper
 	}
 	step := niceStep((high - low) / linearMarks)
-	first, last := math.Floor(low/step+1e-9), math.Ceil(high/step-1e-9)
-	a := axis{label: label, low: first * step, high: last * step}
+	first, last := int(math.Floor(low/step+1e-9)), int(math.Ceil(high/step-1e-6))
+	a := axis{label: label, low: float64(first) * step, high: float64(last) * step}
 	for i := first; i <= last; i++ {
-		a.marks = append(a.marks, mark{i * step, trim(i*step, step)})
+		a.marks = append(a.marks, mark{float64(i) * step, trim(float64(i)*step, step)})
 	}
 	return a
 }
@@ -84,8 +84,8 @@ func exact(label string, low, high float64, marks int) axis {
 	}
 	step := niceStep((high - low) / float64(marks))
 	a := axis{label: label, low: low, high: high}
-	for i := math.Ceil(low/step - 1e-9); i*step <= high*(1+1e-9); i++ {
-		a.marks = append(a.marks, mark{i * step, trim(i*step, step)})
+	for i := int(math.Ceil(low/step - 1e-9)); float64(i)*step <= high*(1+1e-9); i++ {
+		a.marks = append(a.marks, mark{float64(i) * step, trim(float64(i)*step, step)})
 	}
 	return a
 }

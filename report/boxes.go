@@ -8,8 +8,9 @@ import (
 
 // The measures of boxes, in points.
 const (
-	boxPitch   = 15.0 // from box to box
-	boxWide    = 10.0
+	boxPitch   = 15.0 // from box to box, at least
+	boxWidest  = 24.0
+	boxPart    = 0.66 // of the pitch
 	groupGap   = 18.0 // between policies
 	groupLeast = 62.0 // so that the name of a policy fits
 	boxPanel   = 190.0
@@ -37,7 +38,7 @@ func (l *layout) boxFigures() []Figure {
 			rows = append(rows, boxRow{kindTitle(name), func(s *setting) Distribution { return s.kind(name, q.of) }, 1})
 		}
 		f := Figure{Name: q.name + "-boxes", Title: q.title + " by kind of run", notes: boxNotes + l.seeds()}
-		figures = append(figures, l.boxes(f, q.label(), rows))
+		figures = append(figures, l.boxes(f, rows, fitting(q.label())))
 	}
 	queues := []boxRow{
 		{"waiting", func(s *setting) Distribution { return s.whole(func(d *Digest) *Distribution { return &d.Waiting }) }, 1},
@@ -45,7 +46,7 @@ func (l *layout) boxFigures() []Figure {
 	}
 	figures = append(figures, l.boxes(Figure{
 		Name: "queues-boxes", Title: "Runs that wait and runs in service", notes: "over time; " + boxNotes + l.seeds(),
-	}, "runs", queues))
+	}, queues, fitting("runs")))
 	var granted []boxRow
 	for k := range dovetail.NumResources {
 		if l.settings[0].first.Capacity[k] > 0 {
@@ -59,20 +60,26 @@ func (l *layout) boxFigures() []Figure {
 	}
 	return append(figures, l.boxes(Figure{
 		Name: "allocation-boxes", Title: "Allocation", notes: "share of the capacity of all nodes, over time; " + boxNotes + l.seeds(),
-	}, "granted, %", granted))
+	}, granted, func([]float64) axis { return exact("granted, %", 0, 100, linearMarks) }))
+}
+
+// fitting returns how an axis with this label is fitted to values.
+func fitting(label string) func([]float64) axis {
+	return func(values []float64) axis { return fit(label, values) }
 }
 
 // boxes lays a figure of boxes out: below each other the rows, from left to right the policies, side by side their allocators.
-func (l *layout) boxes(f Figure, label string, rows []boxRow) Figure {
+func (l *layout) boxes(f Figure, rows []boxRow, fitted func(values []float64) axis) Figure {
 	f.legend = l.boxLegend()
 	group := max(float64(len(l.variants))*boxPitch+groupGap, groupLeast)
 	group = max(group, (rowWide-panelLeft-panelRight)/float64(max(len(l.policies), 4)))
 	wide := max(group*float64(len(l.policies)), 300) + panelLeft + panelRight
 	group = (wide - panelLeft - panelRight) / float64(len(l.policies))
+	pitch := min((group-groupGap)/float64(len(l.variants)), boxWidest/boxPart)
 	panels := make([]*panel, len(rows))
 	pooled := make([][]Distribution, len(rows))
+	var values []float64
 	for i, row := range rows {
-		var values []float64
 		for _, s := range l.settings {
 			d := row.of(s)
 			pooled[i] = append(pooled[i], d)
@@ -80,7 +87,10 @@ func (l *layout) boxes(f Figure, label string, rows []boxRow) Figure {
 				values = append(values, row.scale*d.Quantile(50), row.scale*d.Quantile(250), row.scale*d.Quantile(950), row.scale*d.Mean)
 			}
 		}
-		panels[i] = &panel{title: row.title, x: axis{low: 0, high: 1}, y: fit(label, values)}
+		panels[i] = &panel{title: row.title, x: axis{low: 0, high: 1}}
+	}
+	for _, p := range panels { // one scale, so that rows compare
+		p.y = fitted(values)
 	}
 	f.grid(panels, 1, wide, boxPanel)
 	f.panels = append(f.panels, func(sh *sheet) {
@@ -89,8 +99,8 @@ func (l *layout) boxes(f Figure, label string, rows []boxRow) Figure {
 			l.policyNames(sh, p, group)
 			for j, s := range l.settings {
 				if pooled[i][j].N > 0 {
-					middle := p.left + group*(float64(s.policy)+0.5) + boxPitch*(float64(s.variant)-float64(len(l.variants)-1)/2)
-					p.drawBox(sh, variantColour(s.variant), middle, rows[i].scale, &pooled[i][j])
+					middle := p.left + group*(float64(s.policy)+0.5) + pitch*(float64(s.variant)-float64(len(l.variants)-1)/2)
+					p.drawBox(sh, variantColour(s.variant), middle, pitch*boxPart, rows[i].scale, &pooled[i][j])
 				}
 			}
 		}
@@ -111,18 +121,18 @@ func (l *layout) policyNames(s *sheet, p *panel, group float64) {
 }
 
 // drawBox draws the five percentiles and the mean of a distribution.
-func (p *panel) drawBox(s *sheet, colour string, middle, scale float64, d *Distribution) {
+func (p *panel) drawBox(s *sheet, colour string, middle, wide, scale float64, d *Distribution) {
 	y := func(permille int) float64 { return p.yAt(scale * d.Quantile(permille)) }
 	edge := pen{colour: colour, width: 1}
-	left, right := middle-boxWide/2, middle+boxWide/2
+	left, right := middle-wide/2, middle+wide/2
 	for _, end := range [...][2]int{{50, 250}, {750, 950}} {
 		s.stroke(edge, []float64{middle, middle}, []float64{y(end[0]), y(end[1])})
 	}
 	for _, end := range [...]int{50, 950} {
-		s.stroke(edge, []float64{left + 2, right - 2}, []float64{y(end), y(end)})
+		s.stroke(edge, []float64{left + wide/5, right - wide/5}, []float64{y(end), y(end)})
 	}
-	s.box(tint(colour, elasticTint), left, y(750), boxWide, y(250)-y(750))
-	s.frame(edge, left, y(750), boxWide, y(250)-y(750))
+	s.box(tint(colour, elasticTint), left, y(750), wide, y(250)-y(750))
+	s.frame(edge, left, y(750), wide, y(250)-y(750))
 	s.stroke(pen{colour: boxInk, width: 1.8}, []float64{left, right}, []float64{y(500), y(500)})
 	s.dot(boxInk, middle, p.yAt(scale*d.Mean), 1.7)
 }

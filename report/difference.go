@@ -1,9 +1,6 @@
 package report
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // Difference says what a schedule changes for the people and job classes of a workload against another schedule of it, such as
 // the recorded history against its replay with another policy. Runs are paired by ID; only those that ended in both count.
@@ -65,26 +62,10 @@ type pair struct{ before, after *Job }
 // compareBy returns a row for each group of one dimension. Small groups beyond maxGroups are put together.
 func compareBy(by string, pairs []pair) []DifferenceRow {
 	members := make(map[string][]pair)
-	var names []string
 	for _, p := range pairs {
-		name := p.before.group(by)
-		if members[name] == nil {
-			names = append(names, name)
-		}
-		members[name] = append(members[name], p)
+		members[p.before.group(by)] = append(members[p.before.group(by)], p)
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(members[b]), len(members[a])), cmp.Compare(a, b))
-	})
-	if len(names) > maxGroups {
-		var rest []pair
-		for _, name := range names[maxGroups-1:] {
-			rest = append(rest, members[name]...)
-		}
-		names = append(names[:maxGroups-1], others)
-		members[others] = rest
-	}
-	slices.Sort(names)
+	names := foldSmall(members)
 	rows := make([]DifferenceRow, 0, len(names))
 	for _, name := range names {
 		rows = append(rows, compareGroup(by, name, members[name]))

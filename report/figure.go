@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
@@ -59,22 +58,33 @@ func (f Figure) WritePNG(w io.Writer) error {
 func (f Figure) draw(canvas vg.Canvas) {
 	s := &sheet{canvas: canvas, height: f.high}
 	s.box(groundColour, 0, 0, f.wide, f.high)
-	s.write(writing{size: titleSize, bold: true, colour: inkColour}, margin, margin+titleSize, f.Title)
-	s.write(writing{size: smallSize, colour: faintColour, align: draw.XLeft}, margin, margin+titleSize+13, f.notes)
+	s.write(f.titled(), margin, margin+titleSize, f.Title)
+	s.write(f.noted(), margin, margin+titleSize+13, f.notes)
 	legend(s, f.legend, margin, headHeight-3, f.wide-2*margin)
 	for _, p := range f.panels {
 		p(s)
 	}
 }
 
+func (f Figure) titled() writing { return writing{size: titleSize, bold: true, colour: inkColour} }
+func (f Figure) noted() writing  { return writing{size: smallSize, colour: faintColour} }
+
 // headHeight is the space for title and notes.
 const headHeight = margin + titleSize + 26
 
+// columnsFor returns in how many columns so many panels look best.
+func columnsFor(panels int) int {
+	switch panels {
+	case 1, 2, 4:
+		return min(panels, 2)
+	}
+	return 3
+}
+
 // grid lays panels out in rows and columns under title and legend, and sets the size of the figure by them.
 func (f *Figure) grid(panels []*panel, columns int, wide, high float64) {
-	columns = max(min(columns, len(panels)), 1)
 	rows := (len(panels) + columns - 1) / columns
-	f.wide = 2*margin + float64(columns)*wide
+	f.wide = 2*margin + max(float64(columns)*wide, f.titled().width(f.Title), f.noted().width(f.notes))
 	top := headHeight + float64(legend(nil, f.legend, margin, 0, f.wide-2*margin))*legendRow
 	f.high = top + float64(rows)*high + margin/2
 	for i, p := range panels {

@@ -121,7 +121,7 @@ func (l *layout) seeds() string {
 		most = max(most, len(s.all))
 	}
 	if most > 1 {
-		return ", the seeds of a setting put together"
+		return "; the seeds of a setting put together"
 	}
 	return ""
 }
@@ -132,14 +132,15 @@ func variantColour(variant int) string { return palette[variant%len(palette)].fi
 // measured quantities of runs, as figures name them.
 type quantity struct {
 	name, title, unit string
+	what              string // is at most so much for a share of the runs
 	of                func(*KindDigest) *Distribution
 }
 
 func quantities() []quantity {
 	return []quantity{
-		{"turnaround", "Turnaround", "s", func(k *KindDigest) *Distribution { return &k.Turnaround }},
-		{"queueing", "Queueing", "s", func(k *KindDigest) *Distribution { return &k.Queue }},
-		{"slowdown", "Slowdown", "", func(k *KindDigest) *Distribution { return &k.Slowdown }},
+		{"turnaround", "Turnaround", "s", "were done after at most so long", func(k *KindDigest) *Distribution { return &k.Turnaround }},
+		{"queueing", "Queueing", "s", "waited at most so long", func(k *KindDigest) *Distribution { return &k.Queue }},
+		{"slowdown", "Slowdown", "", "were slowed at most so much", func(k *KindDigest) *Distribution { return &k.Slowdown }},
 	}
 }
 
@@ -171,11 +172,8 @@ func (l *layout) curveFigures() []Figure {
 	figures := make([]Figure, 0, 3)
 	for _, q := range quantities() {
 		f := Figure{
-			Name: q.name + "-cdf", Title: q.title + ": share of runs that took at most so long",
+			Name: q.name + "-cdf", Title: q.title + ": share of runs that " + q.what,
 			notes: "cumulative distribution over the runs that ended" + l.seeds(), legend: l.lineLegend(),
-		}
-		if q.unit == "" {
-			f.Title = q.title + ": share of runs that were slowed at most so much"
 		}
 		pooled := make([]Distribution, len(l.settings))
 		var shown []float64
@@ -187,7 +185,7 @@ func (l *layout) curveFigures() []Figure {
 		}
 		x := fit(q.label(), shown)
 		panels := l.policyPanels(x, linear("share of runs, %", 0, 100))
-		f.grid(panels, 3, l.panelWidth(), 210)
+		f.grid(panels, columnsFor(len(panels)), l.panelWidth(), 210)
 		f.panels = append(f.panels, func(sh *sheet) {
 			for _, p := range panels {
 				p.ground(sh)
@@ -214,11 +212,11 @@ func (l *layout) policyPanels(x, y axis) []*panel {
 
 // panelWidth returns the width of the panels of a row: fewer are wider.
 func (l *layout) panelWidth() float64 {
-	switch len(l.policies) {
+	switch columnsFor(len(l.policies)) {
 	case 1:
 		return 560
 	case 2:
-		return 360
+		return 400
 	}
 	return 280
 }
@@ -269,14 +267,14 @@ func (l *layout) queueFigure() Figure {
 	}
 	x, unit := timeAxis(until, 6)
 	panels := l.policyPanels(x, linear("runs waiting", 0, most))
-	f.grid(panels, 3, l.panelWidth(), 210)
+	f.grid(panels, columnsFor(len(panels)), l.panelWidth(), 210)
 	f.panels = append(f.panels, func(sh *sheet) {
 		for _, p := range panels {
 			p.ground(sh)
 		}
 		for _, s := range l.settings {
 			p := panels[s.policy]
-			xs, ys := p.steps(s.first, unit, func(pt *Point) float64 { return pt.Waiting })
+			xs, ys := p.series(s.first, unit, func(pt *Point) float64 { return pt.Waiting })
 			sh.stroke(linePen(l.variants, s.variant), xs, ys)
 		}
 	})
@@ -290,8 +288,8 @@ func (l *layout) firstSeed() string {
 	return "; of the first seed of each setting"
 }
 
-// steps returns a series as a line of steps that are at least a point wide.
-func (p *panel) steps(d *Digest, unit time.Duration, of func(*Point) float64) (xs, ys []float64) {
+// series returns a line through the means of stretches that are at least a point wide.
+func (p *panel) series(d *Digest, unit time.Duration, of func(*Point) float64) (xs, ys []float64) {
 	if len(d.Series) == 0 {
 		return nil, nil
 	}
@@ -305,9 +303,9 @@ func (p *panel) steps(d *Digest, unit time.Duration, of func(*Point) float64) (x
 		if end < len(d.Series) {
 			to = d.Series[end].At
 		}
-		y := p.yAt(sum / float64(end-i))
-		xs = append(xs, p.xAt(float64(d.Series[i].At)/float64(unit)), p.xAt(float64(to)/float64(unit)))
-		ys = append(ys, y, y)
+		middle := (d.Series[i].At + to) / 2
+		xs = append(xs, p.xAt(float64(middle)/float64(unit)))
+		ys = append(ys, p.yAt(sum/float64(end-i)))
 	}
 	return xs, ys
 }
@@ -337,7 +335,11 @@ func (l *layout) allocationFigures() []Figure {
 		for i, s := range l.settings {
 			panels[i] = &panel{title: s.name, x: x, y: exact("granted, %", 0, 100, 5)}
 		}
-		f.grid(panels, min(max(len(l.variants), 1), 3), max(280, 840/float64(min(max(len(l.variants), 1), 3))), 170)
+		columns := columnsFor(len(panels))
+		if n := len(l.variants); n > 1 && n <= 4 { // then a row is a policy
+			columns = n
+		}
+		f.grid(panels, columns, max(840/float64(columns), 230), 170)
 		f.panels = append(f.panels, func(sh *sheet) {
 			for i, s := range l.settings {
 				panels[i].ground(sh)
@@ -355,7 +357,7 @@ const elasticTint = 0.45
 
 // fill draws a series as an area from the bottom.
 func (p *panel) fill(s *sheet, colour string, d *Digest, unit time.Duration, of func(*Point) float64) {
-	xs, ys := p.steps(d, unit, of)
+	xs, ys := p.series(d, unit, of)
 	if len(xs) == 0 {
 		return
 	}

@@ -15,6 +15,9 @@ const (
 	laneLeft = 110.0
 )
 
+// anyRun is the colour of the legend that stands for every run.
+const anyRun = "#7a828c"
+
 // gantt draws the nodes of a timeline: a lane a node, core replicas solid and elastic ones hatched.
 func gantt(t *Timeline, c Cell) Figure {
 	f := Figure{
@@ -22,8 +25,8 @@ func gantt(t *Timeline, c Cell) Figure {
 		notes: "each lane is a node; the height of a bar is its share of the node",
 	}
 	f.legend = []swatch{
-		{"core", func(s *sheet, x, y, w, h float64) { s.box(palette[0].fill, x, y, w, h) }},
-		{"elastic", func(s *sheet, x, y, w, h float64) { s.hatch(palette[0].fill, x, y, w, h) }},
+		{"core", func(s *sheet, x, y, w, h float64) { s.box(anyRun, x, y, w, h) }},
+		{"elastic", func(s *sheet, x, y, w, h float64) { s.hatch(anyRun, x, y, w, h) }},
 	}
 	for i := range t.Runs[:min(len(t.Runs), len(palette))] {
 		f.legend = append(f.legend, swatch{t.Runs[i].Status.Name, func(s *sheet, x, y, w, h float64) { s.box(palette[i].fill, x, y, w, h) }})

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -244,39 +245,39 @@ func ratio(a, b float64) float64 {
 
 // groups computes the figures of each group of one dimension, in order of names.
 func (s *Schedule) groups(by string) []Group {
-	members := make(map[string]*measured)
-	var names []string
+	members := make(map[string][]*Job)
 	for i := range s.Jobs {
-		j := &s.Jobs[i]
-		if !j.Ended() {
-			continue
+		if j := &s.Jobs[i]; j.Ended() {
+			members[j.group(by)] = append(members[j.group(by)], j)
 		}
-		name := j.group(by)
-		g := members[name]
-		if g == nil {
-			g = &measured{}
-			members[name] = g
-			names = append(names, name)
-		}
-		g.add(j)
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(members[b].turnaround), len(members[a].turnaround)), cmp.Compare(a, b))
+	names := foldSmall(members)
+	all := make([]Group, 0, len(names))
+	for _, name := range names {
+		g := newMeasured(len(members[name]))
+		for _, j := range members[name] {
+			g.add(j)
+		}
+		all = append(all, g.group(by, name))
+	}
+	return all
+}
+
+// foldSmall puts the smallest groups together until there are at most maxGroups, and returns the names of groups, in order.
+func foldSmall[T any](members map[string][]T) []string {
+	names := slices.SortedFunc(maps.Keys(members), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(members[b]), len(members[a])), cmp.Compare(a, b))
 	})
 	if len(names) > maxGroups {
-		rest := &measured{}
+		var rest []T
 		for _, name := range names[maxGroups-1:] {
-			rest.join(members[name])
+			rest = append(rest, members[name]...)
 		}
 		names = append(names[:maxGroups-1], others)
 		members[others] = rest
 	}
 	slices.Sort(names)
-	all := make([]Group, 0, len(names))
-	for _, name := range names {
-		all = append(all, members[name].group(by, name))
-	}
-	return all
+	return names
 }
 
 func (j *Job) group(by string) string {
@@ -319,12 +320,6 @@ func (a *measured) add(j *Job) {
 	if x, ok := j.Slowdown(); ok {
 		a.slowdown = append(a.slowdown, x)
 	}
-}
-
-func (a *measured) join(b *measured) {
-	a.turnaround = append(a.turnaround, b.turnaround...)
-	a.queue = append(a.queue, b.queue...)
-	a.slowdown = append(a.slowdown, b.slowdown...)
 }
 
 // sort makes sums and percentiles independent of the order of runs.

@@ -81,7 +81,7 @@ type Change struct {
 	Preempt    bool                `json:"preempt"`
 	Seeds      int                 `json:"seeds"`      // that both have
 	Difference map[string]Interval `json:"difference"` // this setting − the baseline, by Measure.Name, in the measure's unit
-	Relative   map[string]Interval `json:"relative"`   // that over the baseline; without measures of which the baseline is 0
+	Relative   map[string]Interval `json:"relative"`   // that over the baseline, from −1; without measures of which a baseline is 0
 }
 
 // Against compares every other setting with the baseline (whose Seed is ignored), paired by seed; settings that share no seed
@@ -136,7 +136,9 @@ func against(members []*Metrics, base map[uint64]*Metrics) Change {
 		}
 		c.Difference[measure.Name] = interval(difference)
 		if len(relative) == c.Seeds {
-			c.Relative[measure.Name] = interval(relative)
+			i := interval(relative)
+			i.Low = max(i.Low, -1) // no figure falls by more than all of it
+			c.Relative[measure.Name] = i
 		}
 	}
 	return c

@@ -20,8 +20,9 @@ type table struct {
 type column struct {
 	group string // of neighbouring columns: a heading over all of them
 	name  string
-	words bool // aligned to the left
-	rank  int  // how soon it is left out where it is narrow; 0: never
+	unit  string // of the group; may be empty
+	words bool   // aligned to the left
+	rank  int    // how soon it is left out where it is narrow; 0: never
 	cells []string
 }
 
@@ -33,8 +34,18 @@ func (t *table) add(c column, cell func(row int) string) {
 	t.columns = append(t.columns, c)
 }
 
-// heading is the name of a column that stands alone.
-func (c *column) heading() string { return strings.TrimSpace(c.group + " " + c.name) }
+// heading is the name of a column where columns have no common heading: "turnaround mean, s".
+func (c *column) heading() string { return measuredIn(strings.TrimSpace(c.group+" "+c.name), c.unit) }
+
+// over is the heading that neighbouring columns share: "turnaround, s".
+func (c *column) over() string { return measuredIn(c.group, c.unit) }
+
+func measuredIn(name, unit string) string {
+	if unit == "" {
+		return name
+	}
+	return name + ", " + unit
+}
 
 // defaultWidth is that of a table for which nobody said how wide a terminal is.
 const defaultWidth = 120
@@ -42,12 +53,12 @@ const defaultWidth = 120
 // columnGap lies between the columns of text.
 const columnGap = 2
 
-// text writes aligned columns within a width, in characters. Columns that do not fit are left out, and named below.
+// text writes aligned columns within a width, in characters. Columns that do not fit are left out, and it says so.
 func (t *table) text(w io.Writer, width int) error {
 	if width <= 0 {
 		width = defaultWidth
 	}
-	shown, out := t.within(width)
+	shown := t.within(width)
 	var b bytes.Buffer
 	widths := make([]int, len(shown))
 	for i := range shown {
@@ -60,11 +71,11 @@ func (t *table) text(w io.Writer, width int) error {
 			wide += columnGap + widths[i+n]
 			n++
 		}
-		if short := utf8.RuneCountInString(shown[i].group) - wide; short > 0 { // the last one of the group makes room
-			widths[i+n-1] += short
+		if short := utf8.RuneCountInString(shown[i].over()) - wide; short > 0 { // the first one of the group makes room
+			widths[i] += short
 			wide += short
 		}
-		pad(&heads, shown[i].group, wide, n > 1 || shown[i].words)
+		pad(&heads, shown[i].over(), wide, n > 1 || shown[i].words)
 		i += n
 	}
 	endLine(&b, &heads)
@@ -79,15 +90,15 @@ func (t *table) text(w io.Writer, width int) error {
 		}
 		endLine(&b, &line)
 	}
-	if len(out) > 0 {
-		fmt.Fprintf(&b, "(left out at this width: %s)\n", strings.Join(out, ", "))
+	if out := len(t.columns) - len(shown); out > 0 {
+		fmt.Fprintf(&b, "(%d more columns where there is more room)\n", out)
 	}
 	return deliver(w, &b)
 }
 
-// within returns the columns that fit into a width, and the headings of those that do not.
-func (t *table) within(width int) (shown []column, out []string) {
-	shown = slices.Clone(t.columns)
+// within returns the columns that fit into a width.
+func (t *table) within(width int) []column {
+	shown := slices.Clone(t.columns)
 	for {
 		total, worst := -columnGap, 0
 		for i := range shown {
@@ -97,10 +108,8 @@ func (t *table) within(width int) (shown []column, out []string) {
 			}
 		}
 		if total <= width || shown[worst].rank == 0 {
-			slices.Reverse(out)
-			return shown, out
+			return shown
 		}
-		out = append(out, shown[worst].heading())
 		shown = slices.Delete(shown, worst, worst+1)
 	}
 }

@@ -1,0 +1,262 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// shown is a measure that tables for people hold.
+type shown struct {
+	measure     string
+	group, name string
+	rank        int  // of column
+	hide        bool // where it is zero in every row
+	whole       bool // counts: without decimals
+}
+
+func shownMeasures() []shown {
+	return []shown{
+		{"runs", "", "runs", 0, false, true},
+		{"unfinished", "", "unfinished", 0, true, true},
+		{"failed", "", "failed", 0, true, true},
+		{"refused", "", "refused", 0, true, true},
+		{"meanTurnaroundSeconds", "turnaround", "mean", 0, false, false},
+		{"p50TurnaroundSeconds", "turnaround", "p50", 1, false, false},
+		{"p95TurnaroundSeconds", "turnaround", "p95", 1, false, false},
+		{"maxTurnaroundSeconds", "turnaround", "max", 9, false, false},
+		{"meanQueueSeconds", "queueing", "mean", 0, false, false},
+		{"p95QueueSeconds", "queueing", "p95", 4, false, false},
+		{"maxQueueSeconds", "queueing", "max", 8, false, false},
+		{"meanSlowdown", "slowdown", "mean", 3, false, false},
+		{"p95Slowdown", "slowdown", "p95", 10, false, false},
+		{"meanWaiting", "waiting", "mean", 7, false, false},
+		{"maxWaiting", "waiting", "max", 9, false, true},
+		{"cpuAllocation", "granted", "cpu", 2, false, false},
+		{"memoryAllocation", "granted", "memory", 5, false, false},
+		{"gpuAllocation", "granted", "gpu", 5, true, false},
+		{"makespanSeconds", "", "makespan", 10, false, false},
+		{"reclaims", "", "reclaims", 6, true, true},
+	}
+}
+
+// column returns the column of the measure; shares have their unit in each cell.
+func (s *shown) column(m Measure) column {
+	c := column{group: s.group, name: s.name, rank: s.rank}
+	if m.Unit != "%" {
+		c.unit = m.Unit
+	}
+	return c
+}
+
+// rowTable puts settings over their seeds into a table.
+func rowTable(rows []Row) *table {
+	t := &table{rows: len(rows)}
+	settingColumns(t, func(row int) (policy, alloc string, preempt bool, seeds int) {
+		r := &rows[row]
+		return r.Policy, r.Alloc, r.Preempt, r.Seeds
+	})
+	for _, s := range shownMeasures() {
+		measure := measureOf(s.measure)
+		largest := 0.0
+		for i := range rows {
+			largest = max(largest, rows[i].Measures[s.measure].Mean)
+		}
+		if s.hide && largest == 0 {
+			continue
+		}
+		places := decimals(largest)
+		if s.whole {
+			places = 0
+		}
+		t.add(s.column(measure), func(row int) string {
+			return estimate(rows[row].Measures[s.measure], measure.Unit == "%", places)
+		})
+	}
+	return t
+}
+
+// settingColumns adds the columns that say which setting a row is; preemption and seeds only where there are any.
+func settingColumns(t *table, of func(row int) (policy, alloc string, preempt bool, seeds int)) {
+	several := false
+	for row := range t.rows {
+		_, _, _, seeds := of(row)
+		several = several || seeds != 1
+	}
+	t.add(column{name: "policy", words: true}, func(row int) string {
+		policy, _, _, _ := of(row)
+		return policy
+	})
+	t.add(column{name: "allocator", words: true}, func(row int) string {
+		_, alloc, preempt, _ := of(row)
+		return Cell{Alloc: alloc, Preempt: preempt}.Variant()
+	})
+	if several {
+		t.add(column{name: "seeds"}, func(row int) string {
+			_, _, _, seeds := of(row)
+			return strconv.Itoa(seeds)
+		})
+	}
+}
+
+// measureOf returns the measure of a name that shownMeasures holds.
+func measureOf(name string) Measure {
+	all := Measures()
+	return all[slices.IndexFunc(all, func(m Measure) bool { return m.Name == name })]
+}
+
+// estimate writes a mean with half of its interval, unless that is nothing.
+func estimate(i Interval, share bool, places int) string {
+	unit := ""
+	if share {
+		i.Mean, i.Low, i.High, places, unit = 100*i.Mean, 100*i.Low, 100*i.High, 1, " %"
+	}
+	return number(i.Mean, places) + plusMinus(i, places) + unit
+}
+
+// plusMinus writes half of an interval, or nothing if that is nothing at so many decimals.
+func plusMinus(i Interval, places int) string {
+	half := number((i.High-i.Low)/2, places)
+	if half == number(0, places) {
+		return ""
+	}
+	return " ±" + half
+}
+
+func changesTitle(baseline Cell) string { return "Change against " + baseline.Setting() }
+
+// changeTable puts changes into a table, as shares of the baseline.
+func changeTable(changes []Change) *table {
+	t := &table{rows: len(changes)}
+	settingColumns(t, func(row int) (policy, alloc string, preempt bool, seeds int) {
+		c := &changes[row]
+		return c.Policy, c.Alloc, c.Preempt, c.Seeds
+	})
+	for _, s := range shownMeasures() {
+		measure := measureOf(s.measure)
+		if s.group == "" && s.whole || s.hide && !changed(changes, s.measure) {
+			continue // counts of runs are not compared as shares
+		}
+		t.add(s.column(measure), func(row int) string {
+			c := &changes[row]
+			i, ok := c.Relative[s.measure]
+			switch {
+			case measure.Unit == "%": // shares of the capacity differ by points
+				return points(c.Difference[s.measure])
+			case !ok:
+				return "–"
+			case number(100*i.Low, 1) == number(100*i.High, 1):
+				return signed(i.Mean)
+			}
+			return signed(i.Mean) + " (" + number(100*i.Low, 1) + " … " + number(100*i.High, 1) + ")"
+		})
+	}
+	return t
+}
+
+// points writes the difference of two shares in points of a hundred.
+func points(i Interval) string {
+	i.Mean, i.Low, i.High = 100*i.Mean, 100*i.Low, 100*i.High
+	s := number(i.Mean, 1)
+	if i.Mean > 0 {
+		s = "+" + s
+	}
+	return s + plusMinus(i, 1) + " pt"
+}
+
+// changed reports whether a measure differs from the baseline anywhere.
+func changed(changes []Change, measure string) bool {
+	return slices.ContainsFunc(changes, func(c Change) bool { return c.Difference[measure].Mean != 0 })
+}
+
+func (d *Difference) title() string {
+	return fmt.Sprintf("Mean turnaround under %s against %s: %d runs that ended in both, %d in one of them only",
+		d.After.Setting(), d.Before.Setting(), d.Runs, d.Alone)
+}
+
+// table puts the groups of a difference into a table.
+func (d *Difference) table() *table {
+	t := &table{rows: len(d.Groups)}
+	largest := 0.0
+	for i := range d.Groups {
+		largest = max(largest, d.Groups[i].Before, d.Groups[i].After)
+	}
+	places := decimals(largest)
+	t.add(column{name: "by", words: true}, func(row int) string { return d.Groups[row].By })
+	t.add(column{name: "name", words: true}, func(row int) string { return d.Groups[row].Name })
+	t.add(column{name: "runs"}, func(row int) string { return strconv.Itoa(d.Groups[row].Runs) })
+	t.add(column{group: "turnaround", name: "before", unit: "s"}, func(row int) string { return number(d.Groups[row].Before, places) })
+	t.add(column{group: "turnaround", name: "after", unit: "s"}, func(row int) string { return number(d.Groups[row].After, places) })
+	t.add(column{group: "change", name: "s"}, func(row int) string { return estimate(d.Groups[row].Change, false, places) })
+	t.add(column{group: "change", name: "%"}, func(row int) string { return signed(d.Groups[row].Relative) })
+	return t
+}
+
+// kindTable says how each kind of run fared under each setting: the means of its figures over seeds.
+func kindTable(cells []Metrics) *table {
+	var groups []Group
+	var settings []Cell
+	for _, members := range bySetting(cells) {
+		for i := range members[0].Groups {
+			if g := &members[0].Groups[i]; g.By == ByKind {
+				groups = append(groups, meanGroup(members, g.Name))
+				settings = append(settings, members[0].Cell)
+			}
+		}
+	}
+	t := &table{rows: len(groups)}
+	t.add(column{name: "policy", words: true}, func(row int) string { return settings[row].Policy })
+	t.add(column{name: "allocator", words: true}, func(row int) string { return settings[row].Variant() })
+	t.add(column{name: "kind", words: true}, func(row int) string { return groups[row].Name })
+	t.add(column{name: "runs"}, func(row int) string { return strconv.Itoa(groups[row].Runs) })
+	for _, c := range []struct {
+		group, name, unit string
+		of                func(*Group) float64
+	}{
+		{"turnaround", "mean", "s", func(g *Group) float64 { return g.MeanTurnaround }},
+		{"turnaround", "p50", "s", func(g *Group) float64 { return g.P50Turnaround }},
+		{"turnaround", "p95", "s", func(g *Group) float64 { return g.P95Turnaround }},
+		{"queueing", "mean", "s", func(g *Group) float64 { return g.MeanQueue }},
+		{"queueing", "p50", "s", func(g *Group) float64 { return g.P50Queue }},
+		{"queueing", "p95", "s", func(g *Group) float64 { return g.P95Queue }},
+		{"slowdown", "mean", "", func(g *Group) float64 { return g.MeanSlowdown }},
+	} {
+		largest := 0.0
+		for i := range groups {
+			largest = max(largest, c.of(&groups[i]))
+		}
+		t.add(column{group: c.group, name: c.name, unit: c.unit}, func(row int) string { return number(c.of(&groups[row]), decimals(largest)) })
+	}
+	return t
+}
+
+// meanGroup returns the means of a kind's figures over the seeds in which it occurs; Runs are those of the first.
+func meanGroup(members []*Metrics, kind string) Group {
+	var sum Group
+	n := 0.0
+	for _, m := range members {
+		for i := range m.Groups {
+			g := &m.Groups[i]
+			if g.By != ByKind || g.Name != kind {
+				continue
+			}
+			if n == 0 {
+				sum.Name, sum.Runs = g.Name, g.Runs
+			}
+			n++
+			sum.MeanTurnaround += g.MeanTurnaround
+			sum.P50Turnaround += g.P50Turnaround
+			sum.P95Turnaround += g.P95Turnaround
+			sum.MeanQueue += g.MeanQueue
+			sum.P50Queue += g.P50Queue
+			sum.P95Queue += g.P95Queue
+			sum.MeanSlowdown += g.MeanSlowdown
+		}
+	}
+	for _, v := range []*float64{
+		&sum.MeanTurnaround, &sum.P50Turnaround, &sum.P95Turnaround, &sum.MeanQueue, &sum.P50Queue, &sum.P95Queue, &sum.MeanSlowdown,
+	} {
+		*v /= n
+	}
+	return sum
+}
