@@ -35,6 +35,7 @@ type Demand struct {
 	GPUSeconds     float64 `json:"gpuSeconds,omitempty"`
 	MeanCores      float64 `json:"meanCores"` // divided by the time from the first to the last submission; 0 if that is 0
 	MeanGiB        float64 `json:"meanGib"`
+	MeanGPUs       float64 `json:"meanGpus,omitempty"`
 }
 
 // Spread is how a figure is distributed over jobs. Percentiles are the smallest values that so many jobs do not exceed: exact up
@@ -77,7 +78,8 @@ func Summarise(jobs iter.Seq2[Job, error]) (*Summary, error) {
 	s.Core, s.Elastic, s.Full = core.spread(1), elastic.spread(1), full.spread(1)
 	s.Runtime, s.Gap = runtime.spread(1e6), gap.spread(1e6)
 	if span := s.Last - s.First; span > 0 {
-		s.Demand.MeanCores, s.Demand.MeanGiB = s.Demand.CoreSeconds/span, s.Demand.GiBSeconds/span
+		d := &s.Demand
+		d.MeanCores, d.MeanGiB, d.MeanGPUs = d.CoreSeconds/span, d.GiBSeconds/span, d.GPUSeconds/span
 	}
 	return s, nil
 }

@@ -8,6 +8,17 @@ import (
 	"github.com/dovetail-sched/dovetail"
 )
 
+// Each yields jobs as readers do.
+func Each(jobs []Job) iter.Seq2[Job, error] {
+	return func(yield func(Job, error) bool) {
+		for i := range jobs {
+			if !yield(jobs[i], nil) {
+				return
+			}
+		}
+	}
+}
+
 // Window says which jobs of a trace are wanted.
 type Window struct {
 	From  time.Duration // submitted at this time or later

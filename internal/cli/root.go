@@ -48,7 +48,7 @@ func newRoot(e *environment) *cobra.Command {
 	root.AddGroup(
 		&cobra.Group{ID: groupRuns, Title: "Runs:"},
 		&cobra.Group{ID: groupCluster, Title: "The cluster and its daemon:"},
-		&cobra.Group{ID: groupFiles, Title: "Descriptions:"},
+		&cobra.Group{ID: groupFiles, Title: "Descriptions and traces:"},
 	)
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
@@ -61,7 +61,7 @@ func newRoot(e *environment) *cobra.Command {
 	add(groupRuns, newPriority(e, nil), newHistory(e, nil))
 	add(groupCluster, newServe(e, nil), newTop(e, nil), newNodes(e), newEvents(e, nil), newConfig(e),
 		newDoctor(e, nil), newDemo(e, nil))
-	add(groupFiles, newValidate(e, nil), newSchema(e), newExample(e))
+	add(groupFiles, newValidate(e, nil), newSchema(e), newExample(e), newTrace(e))
 	root.AddCommand(newVersion(e))
 	return root
 }

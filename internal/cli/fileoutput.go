@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dovetail-sched/dovetail"
+)
+
+// fileOutput is where a command writes a file: it appears whole or not at all, and replaces another only on request.
+type fileOutput struct {
+	File  string // empty: standard output
+	Force bool   // a file that exists is replaced
+}
+
+// flags adds the flags that say where it goes.
+func (o *fileOutput) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.File, "out", "", "write to this `file`, compressed if its name ends in .gz (default: standard output)")
+	cmd.Flags().BoolVar(&o.Force, "force", false, "replace the file if it exists")
+}
+
+// write makes the file of what a function writes.
+func (o *fileOutput) write(standard io.Writer, fill func(io.Writer) error) error {
+	if o.File == "" {
+		return fill(standard)
+	}
+	info, err := os.Stat(o.File)
+	switch {
+	case err == nil && info.IsDir():
+		return dovetail.Errorf(dovetail.Invalid, "cannot write %s: it is a directory; give the name of a file in it", o.File)
+	case err == nil && !info.Mode().IsRegular(): // a pipe or a device stays what it is
+		f, err := os.OpenFile(o.File, os.O_WRONLY, 0)
+		if err != nil {
+			return o.failed(err)
+		}
+		return o.fill(f, fill)
+	case err == nil && !o.Force:
+		return o.exists()
+	}
+	partial := fmt.Sprintf("%s.%d.partial", o.File, os.Getpid())
+	f, err := os.OpenFile(partial, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o666)
+	if err != nil {
+		return o.failed(err)
+	}
+	if err := o.fill(f, fill); err != nil {
+		return errors.Join(err, os.Remove(partial))
+	}
+	return o.appear(partial)
+}
+
+// appear gives the finished file its name.
+func (o *fileOutput) appear(partial string) error {
+	if !o.Force {
+		err := os.Link(partial, o.File) // unlike a rename, it replaces nothing that appeared meanwhile
+		if err == nil {
+			return os.Remove(partial)
+		}
+		if errors.Is(err, fs.ErrExist) {
+			return errors.Join(o.exists(), os.Remove(partial))
+		}
+	}
+	if err := os.Rename(partial, o.File); err != nil { // where there are no links, too
+		return errors.Join(o.failed(err), os.Remove(partial))
+	}
+	return nil
+}
+
+// fill writes to an open file, compresses if the name says so, and closes it.
+func (o *fileOutput) fill(f *os.File, fill func(io.Writer) error) error {
+	defer f.Close()
+	if !strings.HasSuffix(o.File, ".gz") {
+		if err := fill(f); err != nil {
+			return err
+		}
+		return f.Close()
+	}
+	z := gzip.NewWriter(f)
+	if err := fill(z); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return o.failed(err)
+	}
+	return f.Close()
+}
+
+func (o *fileOutput) exists() error {
+	return dovetail.Errorf(dovetail.Conflict, "%s exists already; choose another name, or add --force to replace it", o.File)
+}
+
+func (o *fileOutput) failed(err error) error {
+	return dovetail.Errorf(dovetail.Invalid, "cannot write %s: %v; choose another place with --out", o.File, err)
+}
