@@ -30,7 +30,7 @@ func google() Generator {
 			{"tasks that take at most 1000 s", "69.7 %", 0.667, 0.727, "", table, tasksUpTo(1000)},
 			{"tasks that take at most 100 s", "7.6 %", 0.061, 0.091, "", table, tasksUpTo(100)},
 			{"tasks that take at most 10 s", "0.0 %", 0, 0.005, "", table, tasksUpTo(10)},
-			{"mean gap between arrivals", "4.95 (506.4k in 29 days)", 4.8, 5.1, "s", table + "; the trace's length", meanGap},
+			{"mean gap between arrivals", "4.95 s (506.4k in 29 days)", 4.8, 5.1, "s", table + "; the trace's length", meanGap},
 		},
 	}
 }

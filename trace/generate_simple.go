@@ -43,9 +43,9 @@ func simple(name, doc string, next Arrivals, check Marginal) Generator {
 		Name: name, Doc: doc, Default: int(7 * day / simpleGap),
 		Generate: func(seed uint64, n int) []Job { return simpleJobs(seed, n, name, next) },
 		Published: []Marginal{
-			{"mean gap between arrivals", "60", 56, 64, "s", simpleSource, meanGap},
+			{"mean gap between arrivals", "60 s", 56, 64, "s", simpleSource, meanGap},
 			check,
-			{"mean runtime", "600", 570, 630, "s", simpleSource, func(jobs []Job) float64 { return mean(valuesOf(jobs, runtimeOf)) }},
+			{"mean runtime", "600 s", 570, 630, "s", simpleSource, func(jobs []Job) float64 { return mean(valuesOf(jobs, runtimeOf)) }},
 			{"replicas of a job, on average", "8.5", 8.3, 8.7, "", simpleSource, func(jobs []Job) float64 { return mean(valuesOf(jobs, fullOf)) }},
 		},
 	}

@@ -56,10 +56,10 @@ func zoeTestbed() Generator {
 		Generate: testbedJobs,
 		Published: []Marginal{
 			{"applications with elastic components", "80 %", 0.7, 0.9, "", testbedSource, elasticShare},
-			{"mean gap between arrivals", "60 (65.6 without negative ones)", 54, 78, "s", testbedSource, meanGap},
-			{"from the first submission to the last", "10800", 5400, 7800, "s", testbedSource + ", which contradicts the gaps", spanOf},
+			{"mean gap between arrivals", "60 s (65.6 without negative ones)", 54, 78, "s", testbedSource, meanGap},
+			{"from the first submission to the last", "3 hours", 5400, 7800, "s", testbedSource + ", which contradicts the gaps", spanOf},
 			{"most components of an application", "35", 35, 35, "", testbedSource, extreme(most, fullOf)},
-			{"most cpu of a component", "6", 6, 6, "cores", testbedSource, extreme(most, cpuOf)},
+			{"most cpu of a component", "6 cores", 6, 6, "cores", testbedSource, extreme(most, cpuOf)},
 			{"most memory of a component", "16 GB", 16 << 10, 16 << 10, "MiB", testbedSource, extreme(most, memoryOf)},
 		},
 	}

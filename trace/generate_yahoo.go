@@ -34,7 +34,7 @@ func yahoo() Generator {
 			{"tasks that take at most 1000 s", "84.6 %", 0.806, 0.886, "", table, tasksUpTo(1000)},
 			{"tasks that take at most 100 s", "54.0 %", 0.495, 0.585, "", table, tasksUpTo(100)},
 			{"tasks that take at most 10 s", "20.2 %", 0.17, 0.23, "", table, tasksUpTo(10)},
-			{"gap between arrivals", "7.48", 7.479, 7.481, "s", "Yahoo trace, as it is replayed", meanGap},
+			{"gap between arrivals", "7.48 s", 7.479, 7.481, "s", "Yahoo trace, as it is replayed", meanGap},
 		},
 	}
 }

@@ -201,7 +201,7 @@ func zoeBatchMarginals() []Marginal {
 		{"gaps between arrivals: bimodality", "bimodal", 5.0 / 9, 1, "", zoeSource, gapBimodality},
 		{"fewest components of a batch application", "a few", 2, 5, "", zoeSource, extreme(least, batchOf(fullOf))},
 		{"most components of a batch application", "tens of thousands", 1e4, 1e5, "", zoeSource, extreme(most, batchOf(fullOf))},
-		{"most cpu of a component", "up to 6", 5, 6, "cores", zoeSource, extreme(most, cpuOf)},
+		{"most cpu of a component", "up to 6 cores", 5, 6, "cores", zoeSource, extreme(most, cpuOf)},
 		{"least memory of a component", "few MB", 2, 10, "MiB", zoeSource, extreme(least, memoryOf)},
 		{"most memory of a component", "few dozens GB", 24 << 10, 64 << 10, "MiB", zoeSource, extreme(most, memoryOf)},
 		{"shortest runtime", "few dozen seconds", 20, 60, "s", zoeSource, extreme(least, runtimeOf)},

@@ -1,20 +1,14 @@
 package cli
 
 import (
-	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"iter"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/trace"
 )
 
@@ -23,8 +17,7 @@ type generateOptions struct {
 	Workload string
 	Seed     uint64
 	Jobs     int // 0: as many as were published
-	Out      string
-	Force    bool
+	Out      fileOutput
 }
 
 func newTraceGenerate(e *environment, run func(context.Context, *generateOptions) error) *cobra.Command {
@@ -54,8 +47,7 @@ the trace goes to that file, and the comparison to standard output. -o json is f
 	}
 	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "the `number` that all random numbers follow from")
 	cmd.Flags().IntVar(&o.Jobs, "jobs", 0, "`how many` jobs (default: as many as were published)")
-	cmd.Flags().StringVar(&o.Out, "out", "", "`file` for the trace; compressed if its name ends in .gz")
-	cmd.Flags().BoolVar(&o.Force, "force", false, "overwrite the file if it exists")
+	o.Out.flags(cmd)
 	return cmd
 }
 
@@ -99,14 +91,14 @@ func compared(w *trace.Workload, seed uint64) (g generated, ok bool) {
 // write prints the comparison for people.
 func (g *generated) write(w io.Writer, paint painter) error {
 	fmt.Fprintf(w, "%s, seed %d: %s\n\n", g.Workload, g.Seed, plural(g.Jobs, "job", "jobs"))
-	t := newTable("", "PUBLISHED", "HERE", "", "SOURCE")
+	t := newTable("FIGURE", "PUBLISHED", "HERE", "", "SOURCE")
 	for i := range g.Marginals {
 		m := &g.Marginals[i]
 		verdict := paint(green, "agrees")
 		if !m.Agrees {
 			verdict = paint(yellow, "differs")
 		}
-		t.add(m.Name, unitText(m.Published, m.Unit), unitText(strconv.FormatFloat(m.Measured, 'g', 4, 64), m.Unit), verdict, m.Source)
+		t.add(m.Name, m.Published, figure(m), verdict, m.Source)
 	}
 	if err := t.write(w, paint); err != nil {
 		return err
@@ -117,28 +109,28 @@ func (g *generated) write(w io.Writer, paint painter) error {
 	return nil
 }
 
-// unitText puts a unit behind a figure.
-func unitText(figure, unit string) string {
-	if unit == "" || strings.ContainsAny(figure, "(abcdefghijklmnopqrstuvwxyz") {
-		return figure
+// figure writes what was measured as the published figure is written: in percent, or with its unit.
+func figure(m *trace.Comparison) string {
+	switch {
+	case strings.Contains(m.Published, "%"):
+		return strconv.FormatFloat(100*m.Measured, 'f', 1, 64) + " %"
+	case m.Measured >= 1000:
+		return strings.TrimSpace(strconv.FormatFloat(m.Measured, 'f', 0, 64) + " " + m.Unit)
 	}
-	return figure + " " + unit
+	return strings.TrimSpace(strconv.FormatFloat(m.Measured, 'g', 4, 64) + " " + m.Unit)
 }
 
-func (e *environment) generate(_ context.Context, o *generateOptions) error {
+func (e *environment) generate(ctx context.Context, o *generateOptions) error {
 	w, err := trace.Generate(o.Workload, o.Seed, o.Jobs)
 	if err != nil {
 		return err
 	}
-	g, _ := compared(w, o.Seed)
-	if o.Out == "" {
-		if err := trace.Write(e.out, each(w.Jobs)); err != nil {
-			return err
-		}
-		return e.showOn(e.err, e.errPaint, &g)
+	if err := o.Out.write(e.out, func(to io.Writer) error { return trace.Write(to, trace.Each(w.Jobs)) }); err != nil {
+		return cause(ctx, err)
 	}
-	if err := writeTraceFile(o.Out, o.Force, w.Jobs); err != nil {
-		return err
+	g, _ := compared(w, o.Seed)
+	if o.Out.File == "" {
+		return e.showOn(e.err, e.errPaint, &g)
 	}
 	return e.showOn(e.out, e.paint, &g)
 }
@@ -154,40 +146,4 @@ func (e *environment) showOn(w io.Writer, paint painter, g *generated) error {
 	}
 	_, err = w.Write(data)
 	return err
-}
-
-// each yields jobs as readers of traces do.
-func each(jobs []trace.Job) iter.Seq2[trace.Job, error] {
-	return func(yield func(trace.Job, error) bool) {
-		for i := range jobs {
-			if !yield(jobs[i], nil) {
-				return
-			}
-		}
-	}
-}
-
-// writeTraceFile writes jobs to a file, compressed if its name says so. A file that exists is left alone unless forced.
-func writeTraceFile(file string, force bool, jobs []trace.Job) error {
-	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	if !force {
-		flags |= os.O_EXCL
-	}
-	f, err := os.OpenFile(file, flags, 0o644)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return dovetail.Errorf(dovetail.Conflict, "%s exists; choose another file, or overwrite it with --force", file)
-	case err != nil:
-		return dovetail.Errorf(dovetail.Invalid, "cannot write the trace: %v; choose another file with --out", err)
-	}
-	err = writeTrace(f, strings.HasSuffix(file, ".gz"), jobs)
-	return errors.Join(err, f.Close())
-}
-
-func writeTrace(w io.Writer, compress bool, jobs []trace.Job) error {
-	if !compress {
-		return trace.Write(w, each(jobs))
-	}
-	z := gzip.NewWriter(w)
-	return errors.Join(trace.Write(z, each(jobs)), z.Close())
 }

@@ -22,7 +22,7 @@ func TestTraceGenerateOptions(t *testing.T) {
 	}{
 		{"only a workload", []string{"zoe"}, &generateOptions{Workload: "zoe", Seed: 1}, false},
 		{"every flag", []string{"zoe", "--seed", "7", "--jobs", "9", "--out", "f", "--force"},
-			&generateOptions{Workload: "zoe", Seed: 7, Jobs: 9, Out: "f", Force: true}, false},
+			&generateOptions{Workload: "zoe", Seed: 7, Jobs: 9, Out: fileOutput{File: "f", Force: true}}, false},
 		{"no workload", nil, nil, true},
 		{"two workloads", []string{"zoe", "yahoo"}, nil, true},
 		{"no jobs", []string{"zoe", "--jobs", "0"}, nil, true},
@@ -60,7 +60,7 @@ func TestTraceGenerateStreams(t *testing.T) {
 		}
 	}
 
-	out, errOut, err = generate("json", generateOptions{Workload: "poisson", Seed: 3, Jobs: 5, Out: file})
+	out, errOut, err = generate("json", generateOptions{Workload: "poisson", Seed: 3, Jobs: 5, Out: fileOutput{File: file}})
 	if err != nil || errOut.Len() > 0 {
 		t.Fatalf("error %v, standard error %q; want neither", err, errOut)
 	}
@@ -87,13 +87,13 @@ func TestTraceGenerateStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err = generate(text, generateOptions{Workload: "poisson", Seed: 4, Jobs: 5, Out: file}); err == nil || !strings.Contains(err.Error(), "--force") {
+	if _, _, err = generate(text, generateOptions{Workload: "poisson", Seed: 4, Jobs: 5, Out: fileOutput{File: file}}); err == nil || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("error %v, want one that says how to overwrite the file", err)
 	}
 	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the file was changed: %v", err)
 	}
-	if _, _, err = generate(text, generateOptions{Workload: "poisson", Seed: 4, Jobs: 5, Out: file, Force: true}); err != nil {
+	if _, _, err = generate(text, generateOptions{Workload: "poisson", Seed: 4, Jobs: 5, Out: fileOutput{File: file, Force: true}}); err != nil {
 		t.Errorf("--force: %v", err)
 	}
 }
