@@ -3,7 +3,6 @@ package zoe
 import (
 	"bufio"
 	"compress/gzip"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,7 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/report"
 	"github.com/dovetail-sched/dovetail/trace"
 )
 
@@ -133,28 +135,34 @@ func TestZoeOracles(t *testing.T) {
 	}
 }
 
-// readJobs reads a trace of seven columns: id, submit s, core, elastic or -1, runtime s, cpu, memory GiB.
 func readJobs(tb testing.TB, name string) []trace.Job {
 	tb.Helper()
-	f, err := os.Open(filepath.Join(shared, "traces", name))
-	if err != nil {
+	path := filepath.Join(shared, "traces", name)
+	if _, err := os.Stat(path); err != nil {
 		tb.Skipf("SKIPPED: %v", err)
 	}
-	defer f.Close()
-	var jobs []trace.Job
-	for {
-		var id int64
-		var submit, runtime string
-		var core, elastic int
-		var cpu, memory float64
-		if _, err := fmt.Fscan(f, &id, &submit, &core, &elastic, &runtime, &cpu, &memory); err != nil {
-			break
-		}
-		each := dovetail.Resources{dovetail.CPU: int64(cpu * 1000), dovetail.Memory: int64(memory * gib)}
-		jobs = append(jobs, trace.Job{ID: id, Submit: seconds(tb, submit), Runtime: seconds(tb, runtime), App: &dovetail.Application{
-			Name: "zoe", Kind: dovetail.Batch,
-			Components: []dovetail.Component{{Name: "worker", Count: core, Max: core + max(elastic, 0), Resources: each}},
-		}})
+	w, err := trace.Load(tb.Context(), path, trace.Options{})
+	if err != nil {
+		tb.Fatal(err)
 	}
-	return jobs
+	return w.Jobs
+}
+
+// TestInelastic: without elastic components both passes start the same applications at the same times (seed 004, table 10.4a), even
+// though one starts several at a time.
+func TestInelastic(t *testing.T) {
+	jobs := readJobs(t, "zoe_apps_1000_q_inelastic.txt")
+	for _, policy := range Policies() {
+		var runs [2][]report.Job
+		for i, alloc := range []string{"rigid", "flexible"} {
+			s, err := Run(t.Context(), Options{Policy: policy, Alloc: alloc, Capacity: testbed()}, jobs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs[i] = s.Jobs
+		}
+		if diff := cmp.Diff(runs[0], runs[1]); diff != "" {
+			t.Errorf("%s: -rigid +flexible:\n%s", policy, diff)
+		}
+	}
 }
