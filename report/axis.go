@@ -52,7 +52,7 @@ func fit(label string, values []float64) axis {
 		most = max(most, v)
 	}
 	if most <= linearSpan*least {
-		return linear(label, 0, most)
+		return linear(label, most)
 	}
 	top := ceilLog(most)
 	bottom := max(floorLog(least), top-mostDecades)
@@ -63,28 +63,23 @@ func fit(label string, values []float64) axis {
 func floorLog(v float64) int { return int(math.Floor(math.Log10(v) + 1e-9)) }
 func ceilLog(v float64) int  { return int(math.Ceil(math.Log10(v) - 1e-9)) }
 
-// linear returns an axis whose ends are marks.
-func linear(label string, low, high float64) axis {
-	if high <= low {
-		high = low + defaultUpper
+// linear returns an axis from 0 to the first mark that is not less than a value.
+func linear(label string, most float64) axis {
+	if most <= 0 {
+		most = defaultUpper
 	}
-	step := niceStep((high - low) / linearMarks)
-	first, last := int(math.Floor(low/step+1e-9)), int(math.Ceil(high/step-1e-6))
-	a := axis{label: label, low: float64(first) * step, high: float64(last) * step}
-	for i := first; i <= last; i++ {
-		a.marks = append(a.marks, mark{float64(i) * step, trim(float64(i)*step, step)})
-	}
-	return a
+	step := niceStep(most / linearMarks)
+	return exact(label, math.Ceil(most/step-1e-6)*step, linearMarks)
 }
 
-// exact returns a linear axis that ends where the values do.
-func exact(label string, low, high float64, marks int) axis {
-	if high <= low {
-		high = low + defaultUpper
+// exact returns an axis from 0 to a value, with about so many marks.
+func exact(label string, most float64, marks int) axis {
+	if most <= 0 {
+		most = defaultUpper
 	}
-	step := niceStep((high - low) / float64(marks))
-	a := axis{label: label, low: low, high: high}
-	for i := int(math.Ceil(low/step - 1e-9)); float64(i)*step <= high*(1+1e-9); i++ {
+	step := niceStep(most / float64(marks))
+	a := axis{label: label, high: most}
+	for i := 0; float64(i)*step <= most*(1+1e-9); i++ {
 		a.marks = append(a.marks, mark{float64(i) * step, trim(float64(i)*step, step)})
 	}
 	return a
@@ -94,7 +89,7 @@ func exact(label string, low, high float64, marks int) axis {
 func niceStep(v float64) float64 {
 	power := math.Pow10(int(math.Floor(math.Log10(v))))
 	for _, n := range [...]float64{1, 2, 5} {
-		if n*power >= v*(1-1e-9) {
+		if n*power >= v*(1-1e-6) {
 			return n * power
 		}
 	}
@@ -147,5 +142,5 @@ func timeAxis(span time.Duration, marks int) (axis, time.Duration) {
 	case span > 5*time.Minute:
 		unit, name = time.Minute, "min"
 	}
-	return exact("time, "+name, 0, float64(span)/float64(unit), marks), unit
+	return exact("time, "+name, float64(span)/float64(unit), marks), unit
 }

@@ -60,7 +60,7 @@ func (l *layout) boxFigures() []Figure {
 	}
 	return append(figures, l.boxes(Figure{
 		Name: "allocation-boxes", Title: "Allocation", notes: "share of the capacity of all nodes, over time; " + boxNotes + l.seeds(),
-	}, granted, func([]float64) axis { return exact("granted, %", 0, 100, linearMarks) }))
+	}, granted, func([]float64) axis { return exact("granted, %", 100, linearMarks) }))
 }
 
 // fitting returns how an axis with this label is fitted to values.

@@ -63,7 +63,13 @@ type weighted struct{ value, weight float64 }
 // spread returns the permilles of weighted values: each is the least value that at least so much of the weight lies at or below.
 func spread(all []weighted) []float64 {
 	slices.SortFunc(all, func(a, b weighted) int {
-		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.weight, b.weight))
+		switch {
+		case a.value < b.value:
+			return -1
+		case a.value > b.value:
+			return 1
+		}
+		return cmp.Compare(a.weight, b.weight)
 	})
 	total := 0.0
 	for i := range all {

@@ -184,7 +184,7 @@ func (l *layout) curveFigures() []Figure {
 			}
 		}
 		x := fit(q.label(), shown)
-		panels := l.policyPanels(x, linear("share of runs, %", 0, 100))
+		panels := l.policyPanels(x, linear("share of runs, %", 100))
 		f.grid(panels, columnsFor(len(panels)), l.panelWidth(), 210)
 		f.panels = append(f.panels, func(sh *sheet) {
 			for _, p := range panels {
@@ -266,7 +266,7 @@ func (l *layout) queueFigure() Figure {
 		}
 	}
 	x, unit := timeAxis(until, 6)
-	panels := l.policyPanels(x, linear("runs waiting", 0, most))
+	panels := l.policyPanels(x, linear("runs waiting", most))
 	f.grid(panels, columnsFor(len(panels)), l.panelWidth(), 210)
 	f.panels = append(f.panels, func(sh *sheet) {
 		for _, p := range panels {
@@ -333,7 +333,7 @@ func (l *layout) allocationFigures() []Figure {
 		x, unit := timeAxis(until, 6)
 		panels := make([]*panel, len(l.settings))
 		for i, s := range l.settings {
-			panels[i] = &panel{title: s.name, x: x, y: exact("granted, %", 0, 100, 5)}
+			panels[i] = &panel{title: s.name, x: x, y: exact("granted, %", 100, 5)}
 		}
 		columns := columnsFor(len(panels))
 		if n := len(l.variants); n > 1 && n <= 4 { // then a row is a policy

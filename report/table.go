@@ -59,28 +59,15 @@ func (t *table) text(w io.Writer, width int) error {
 		width = defaultWidth
 	}
 	shown := t.within(width)
-	var b bytes.Buffer
-	widths := make([]int, len(shown))
-	for i := range shown {
-		widths[i] = shown[i].width()
-	}
-	var heads bytes.Buffer
+	widths := columnWidths(shown)
+	var b, line bytes.Buffer
 	for i := 0; i < len(shown); {
-		n, wide := 1, widths[i]
-		for i+n < len(shown) && shown[i+n].group == shown[i].group && shown[i].group != "" {
-			wide += columnGap + widths[i+n]
-			n++
-		}
-		if short := utf8.RuneCountInString(shown[i].over()) - wide; short > 0 { // the first one of the group makes room
-			widths[i] += short
-			wide += short
-		}
-		pad(&heads, shown[i].over(), wide, n > 1 || shown[i].words)
+		n := groupOf(shown[i:])
+		pad(&line, shown[i].over(), total(widths[i:i+n]), n > 1 || shown[i].words)
 		i += n
 	}
-	endLine(&b, &heads)
+	endLine(&b, &line)
 	for row := -1; row < t.rows; row++ {
-		var line bytes.Buffer
 		for i := range shown {
 			cell := shown[i].name
 			if row >= 0 {
@@ -99,27 +86,54 @@ func (t *table) text(w io.Writer, width int) error {
 // within returns the columns that fit into a width.
 func (t *table) within(width int) []column {
 	shown := slices.Clone(t.columns)
-	for {
-		total, worst := -columnGap, 0
+	for total(columnWidths(shown)) > width {
+		worst := 0
 		for i := range shown {
-			total += shown[i].width() + columnGap
 			if shown[i].rank > 0 && shown[i].rank >= shown[worst].rank {
 				worst = i
 			}
 		}
-		if total <= width || shown[worst].rank == 0 {
-			return shown
+		if shown[worst].rank == 0 {
+			break
 		}
 		shown = slices.Delete(shown, worst, worst+1)
 	}
+	return shown
 }
 
-func (c *column) width() int {
-	n := utf8.RuneCountInString(c.name)
-	for _, cell := range c.cells {
-		n = max(n, utf8.RuneCountInString(cell))
+// groupOf returns how many of the first columns have one heading over them.
+func groupOf(columns []column) int {
+	n := 1
+	for n < len(columns) && columns[n].group == columns[0].group && columns[0].group != "" {
+		n++
 	}
 	return n
+}
+
+// columnWidths returns how wide each column is. Where the heading of a group is wider than its columns, the first makes room.
+func columnWidths(columns []column) []int {
+	widths := make([]int, len(columns))
+	for i := range columns {
+		widths[i] = utf8.RuneCountInString(columns[i].name)
+		for _, cell := range columns[i].cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for i := 0; i < len(columns); {
+		n := groupOf(columns[i:])
+		widths[i] += max(utf8.RuneCountInString(columns[i].over())-total(widths[i:i+n]), 0)
+		i += n
+	}
+	return widths
+}
+
+// total returns how wide columns are together, with the gaps between them.
+func total(widths []int) int {
+	sum := columnGap * (len(widths) - 1)
+	for _, w := range widths {
+		sum += w
+	}
+	return sum
 }
 
 // pad writes a cell with the gap behind it.
@@ -133,11 +147,12 @@ func pad(b *bytes.Buffer, cell string, width int, words bool) {
 	b.WriteString(space + cell + gap)
 }
 
-// endLine writes a line without the blanks at its end; a line of blanks is left out.
+// endLine writes a line without the blanks at its end, unless nothing else is in it, and begins a new one.
 func endLine(b, line *bytes.Buffer) {
 	if s := strings.TrimRight(line.String(), " "); s != "" {
 		b.WriteString(s + "\n")
 	}
+	line.Reset()
 }
 
 // markdown writes the table as Markdown has it.
