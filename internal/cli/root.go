@@ -22,6 +22,7 @@ const (
 	groupRuns    = "runs"
 	groupCluster = "cluster"
 	groupFiles   = "files"
+	groupStudy   = "study"
 )
 
 // newRoot returns the command with all its subcommands.
@@ -49,6 +50,7 @@ func newRoot(e *environment) *cobra.Command {
 		&cobra.Group{ID: groupRuns, Title: "Runs:"},
 		&cobra.Group{ID: groupCluster, Title: "The cluster and its daemon:"},
 		&cobra.Group{ID: groupFiles, Title: "Descriptions and traces:"},
+		&cobra.Group{ID: groupStudy, Title: "What would have happened:"},
 	)
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
@@ -62,6 +64,7 @@ func newRoot(e *environment) *cobra.Command {
 	add(groupCluster, newServe(e, nil), newTop(e, nil), newNodes(e), newEvents(e, nil), newConfig(e),
 		newDoctor(e, nil), newDemo(e, nil))
 	add(groupFiles, newValidate(e, nil), newSchema(e), newExample(e), newTrace(e))
+	add(groupStudy, newSimulate(e, nil))
 	root.AddCommand(newVersion(e))
 	return root
 }

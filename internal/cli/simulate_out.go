@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/report"
+)
+
+// The files of a report.
+const (
+	pageFile    = "report.html"
+	csvFile     = "metrics.csv"
+	jsonFile    = "metrics.json"
+	tableFile   = "metrics.md"
+	perRunFile  = "per-run.csv"
+	figuresPath = "figures"
+)
+
+// reportDirectory makes the directory of a report. One with something in it is left alone unless forced.
+func reportDirectory(dir string, force bool) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return dovetail.Errorf(dovetail.Invalid, "cannot write a report into %s: %v; choose another directory with --out", dir, err)
+	case len(entries) > 0 && !force:
+		return dovetail.Errorf(dovetail.Conflict, "%s is not empty; choose another directory, or replace what is in it with --force", dir)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, figuresPath), 0o777); err != nil {
+		return dovetail.Errorf(dovetail.Invalid, "cannot make the directory of the report: %v; choose another one with --out", err)
+	}
+	return nil
+}
+
+// runFiles returns where what became of every run is written.
+func (o *simulateOptions) runFiles() []fileOutput {
+	var files []fileOutput
+	if o.PerRun != "" {
+		files = append(files, fileOutput{File: o.PerRun, Force: o.Force})
+	}
+	if o.Out != "" {
+		files = append(files, fileOutput{File: filepath.Join(o.Out, perRunFile), Force: o.Force})
+	}
+	return files
+}
+
+// writeReport fills the directory of a report.
+func (e *environment) writeReport(ctx context.Context, s *simulation, o *simulateOptions, doc *report.Document) error {
+	var digests []*report.Digest
+	for i := range s.results {
+		digests = append(digests, s.results[i].Digest)
+	}
+	figures := report.Figures(digests)
+	page := report.Report{
+		Title: "Simulation of " + printable(o.workload()), About: s.about, Notes: s.notices, Document: *doc, Figures: figures,
+	}
+	for _, f := range []struct {
+		name string
+		fill func(io.Writer) error
+	}{
+		{pageFile, func(w io.Writer) error { return report.WriteHTML(w, &page) }},
+		{csvFile, func(w io.Writer) error { return report.WriteCSV(w, doc.Cells) }},
+		{jsonFile, func(w io.Writer) error { return report.WriteJSON(w, doc) }},
+		{tableFile, func(w io.Writer) error { return report.WriteMarkdown(w, doc) }},
+	} {
+		if err := o.fill(f.name, f.fill); err != nil {
+			return err
+		}
+	}
+	for _, f := range figures {
+		if err := o.fill(filepath.Join(figuresPath, f.Name+".svg"), f.WriteSVG); err != nil {
+			return err
+		}
+		if err := o.fill(filepath.Join(figuresPath, f.Name+".png"), f.WritePNG); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill writes one file of the report.
+func (o *simulateOptions) fill(name string, fill func(io.Writer) error) error {
+	out := fileOutput{File: filepath.Join(o.Out, name), Force: o.Force}
+	return out.write(nil, fill)
+}

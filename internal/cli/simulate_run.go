@@ -1,0 +1,274 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/describe"
+	"github.com/dovetail-sched/dovetail/report"
+	"github.com/dovetail-sched/dovetail/sim"
+	"github.com/dovetail-sched/dovetail/study"
+	"github.com/dovetail-sched/dovetail/trace"
+)
+
+// simulation is a sweep on its way from the command line to its report.
+type simulation struct {
+	sweep   study.Sweep
+	about   []report.Fact
+	notices []string
+	results []study.Result
+	stopped error // why cells are missing; nil: none are
+}
+
+func (e *environment) simulate(ctx context.Context, o *simulateOptions) error {
+	if o.Out != "" {
+		if err := reportDirectory(o.Out, o.Force); err != nil {
+			return err
+		}
+	}
+	s, err := e.newSimulation(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := e.play(ctx, s, o); err != nil {
+		return err
+	}
+	if err := e.present(ctx, s, o); err != nil {
+		return err
+	}
+	return e.broken(s)
+}
+
+// newSimulation reads the cluster and the trace.
+func (e *environment) newSimulation(ctx context.Context, o *simulateOptions) (*simulation, error) {
+	nodes, err := clusterNodes(o)
+	if err != nil {
+		return nil, err
+	}
+	config, err := o.config()
+	if err != nil {
+		return nil, err
+	}
+	s := &simulation{sweep: study.Sweep{
+		Configs: o.configs(config), Nodes: nodes, Zoe: o.Zoe, Faults: o.Faults, Model: o.Model, Hash: o.Hash, Placements: o.Timeline,
+		Workers: o.Workers,
+	}}
+	for i := range o.Seeds {
+		s.sweep.Seeds = append(s.sweep.Seeds, o.Seed+uint64(i))
+	}
+	first, err := o.load(ctx, o.Seed)
+	if err != nil {
+		return nil, err
+	}
+	s.notices = first.Notices
+	s.sweep.Workload = func(ctx context.Context, seed uint64) ([]trace.Job, error) {
+		if o.Workload == "" || seed == o.Seed {
+			return first.Jobs, nil
+		}
+		w, err := o.load(ctx, seed)
+		if err != nil {
+			return nil, err
+		}
+		return w.Jobs, nil
+	}
+	if o.Zoe && len(nodes) > 1 {
+		s.notices = append(s.notices, fmt.Sprintf("Zoe's simulator knows one machine: the %d nodes are taken for one", len(nodes)))
+	}
+	s.about = o.about(nodes, len(first.Jobs))
+	return s, nil
+}
+
+// configs returns the configuration of each cell of a seed.
+func (o *simulateOptions) configs(base dovetail.Config) []dovetail.Config {
+	preempt := map[string][]bool{"false": {false}, "true": {true}, "both": {false, true}}[o.Preempt]
+	all := study.Configs(base, o.Policies, o.Allocs, preempt)
+	for i := range all {
+		all[i].InteractiveFirst = all[i].Preempt
+	}
+	return all
+}
+
+// about says what is simulated.
+func (o *simulateOptions) about(nodes []dovetail.Node, jobs int) []report.Fact {
+	var sum dovetail.Resources
+	for i := range nodes {
+		sum = sum.Plus(nodes[i].Capacity)
+	}
+	seeds := fmt.Sprint(o.Seed)
+	if o.Seeds > 1 {
+		seeds = fmt.Sprintf("%d to %d", o.Seed, o.Seed+uint64(o.Seeds)-1)
+	}
+	facts := []report.Fact{
+		{Name: "Workload", Value: fmt.Sprintf("%s, %s", printable(o.workload()), plural(jobs, "job", "jobs"))},
+		{Name: "Seed", Value: seeds},
+		{Name: "Cluster", Value: fmt.Sprintf("%s with %s", plural(len(nodes), "node", "nodes"), sum)},
+	}
+	if o.Zoe {
+		facts = append(facts, report.Fact{Name: "Rules", Value: "those of Zoe's own simulator"})
+	}
+	return facts
+}
+
+// clusterNodes reads the cluster, from a file if there is one of that name.
+func clusterNodes(o *simulateOptions) ([]dovetail.Node, error) {
+	text := o.Cluster
+	switch {
+	case text == "" && o.Workload == testbed:
+		text = testbedCluster
+	case text == "":
+		text = zoeCluster
+	}
+	data, err := os.ReadFile(text)
+	switch {
+	case err == nil:
+		nodes, err := describe.Nodes(data, text)
+		if err != nil {
+			return nil, fileError{text, err}
+		}
+		return nodes, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return sim.Nodes(text)
+	}
+	return nil, dovetail.Errorf(dovetail.Invalid, "cannot read the cluster: %v; check --cluster", err)
+}
+
+// play simulates all cells, and writes what became of every run where that is wanted. Cells that are done are kept when it is
+// interrupted.
+func (e *environment) play(ctx context.Context, s *simulation, o *simulateOptions) error {
+	bar := e.newBar()
+	s.sweep.Progress = bar.show
+	run := func(w io.Writer) error {
+		runs := report.NewPerRun(w)
+		if w != io.Discard {
+			s.sweep.Keep = runs.Write
+		}
+		var err error
+		s.results, err = s.sweep.Run(ctx)
+		bar.leave()
+		if err != nil && (ctx.Err() == nil || len(s.results) == 0) {
+			return err
+		}
+		s.stopped = err
+		return runs.Flush()
+	}
+	switch files := o.runFiles(); len(files) {
+	case 0:
+		return run(io.Discard)
+	case 1:
+		return files[0].write(nil, run)
+	default:
+		return files[0].write(nil, func(first io.Writer) error {
+			return files[1].write(nil, func(second io.Writer) error { return run(io.MultiWriter(first, second)) })
+		})
+	}
+}
+
+// present writes the report, and prints the figures.
+func (e *environment) present(ctx context.Context, s *simulation, o *simulateOptions) error {
+	s.notices = append(s.notices, s.refused()...)
+	for _, n := range s.notices {
+		e.say("Notice: %s.", printable(n))
+	}
+	doc := s.document()
+	if o.Out != "" {
+		if err := e.writeReport(ctx, s, o, &doc); err != nil {
+			return err
+		}
+	}
+	answer := report.Document{Cells: doc.Cells}
+	if o.Seeds > 1 {
+		answer.Summary = doc.Summary
+	}
+	return e.show(&answer, func(w io.Writer) error {
+		if err := s.writeText(w, &doc, e.tableWidth()); err != nil {
+			return err
+		}
+		if o.Out != "" {
+			e.note("The report is in %s.", o.Out)
+		}
+		return nil
+	})
+}
+
+// writeText prints the table for people.
+func (s *simulation) writeText(w io.Writer, doc *report.Document, width int) error {
+	for _, f := range s.about {
+		fmt.Fprintf(w, "%s: %s\n", f.Name, f.Value)
+	}
+	fmt.Fprintln(w)
+	if err := report.WriteTable(w, doc.Summary, width); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(doc.Summary, func(r report.Row) bool { return r.Seeds > 1 }) {
+		fmt.Fprintln(w, "± is half of the 95 % confidence interval over seeds.")
+	}
+	if !s.sweep.Hash {
+		return nil
+	}
+	fmt.Fprintln(w)
+	t := newTable("POLICY", "ALLOCATOR", "SEED", "JOURNAL HASH")
+	for i := range doc.Cells {
+		c := &doc.Cells[i]
+		t.add(c.Policy, c.Variant(), fmt.Sprint(c.Seed), c.JournalHash)
+	}
+	return t.write(w, unpainted)
+}
+
+// tableWidth returns how wide a table may be: as wide as the screen, and 0, which leaves it to the table, where there is none.
+func (e *environment) tableWidth() int {
+	if !e.outScreen {
+		return 0
+	}
+	width, _ := e.size()
+	return width
+}
+
+// document returns the figures of all cells, over seeds, and against the first setting.
+func (s *simulation) document() report.Document {
+	var doc report.Document
+	for i := range s.results {
+		doc.Cells = append(doc.Cells, s.results[i].Metrics)
+	}
+	doc.Summary = report.Summarise(doc.Cells)
+	if len(doc.Summary) > 1 {
+		baseline := doc.Cells[0].Cell
+		if changes, err := report.Against(doc.Cells, baseline); err == nil { // there is such a cell: it is the first one
+			doc.Baseline, doc.Changes = &baseline, changes
+		}
+	}
+	return doc
+}
+
+// refused says which jobs were left out, for each seed.
+func (s *simulation) refused() []string {
+	var all []string
+	seen := make(map[uint64]bool)
+	for i := range s.results {
+		r := &s.results[i]
+		if n := len(r.Refused); n > 0 && !seen[r.Metrics.Seed] {
+			seen[r.Metrics.Seed] = true
+			all = append(all, fmt.Sprintf("seed %d: %s left out that the cluster could never hold, first job %d: %s",
+				r.Metrics.Seed, plural(n, "job was", "jobs were"), r.Refused[0].ID, r.Refused[0].Why))
+		}
+	}
+	return all
+}
+
+// broken ends the command as it was interrupted, if it was.
+func (e *environment) broken(s *simulation) error {
+	if s.stopped == nil {
+		return nil
+	}
+	e.say("Interrupted: %d of %s are missing.", s.sweep.Cells()-len(s.results), plural(s.sweep.Cells(), "cell", "cells"))
+	var why signalled
+	if errors.As(s.stopped, &why) {
+		return exit(why.code())
+	}
+	return s.stopped
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/sim"
+)
+
+// simulateWords are the flags of simulate that are read after parsing.
+type simulateWords struct {
+	compat    string
+	speedup   string
+	slowSpeed float64
+	settings  *pflag.FlagSet
+}
+
+// flags adds the flags of faults and of speed.
+func (w *simulateWords) flags(f *pflag.FlagSet, faults *sim.Faults) {
+	w.settings = f
+	f.DurationVar(&faults.StartDelay, "start-delay", 0, "how long a replica takes to start")
+	f.DurationVar(&faults.ReplicaMTBF, "replica-mtbf", 0, "mean time between failures of a replica (default: never)")
+	f.DurationVar(&faults.NodeMTBF, "node-mtbf", 0, "mean time between failures of a node (default: never)")
+	f.DurationVar(&faults.NodeMTTR, "node-mttr", 0, "mean time until a lost node is back (default: 10m)")
+	f.Float64Var(&faults.SlowNodes, "slow-nodes", 0, "`share` of the nodes that are slow, from 0 to 1")
+	f.Float64Var(&w.slowSpeed, "slow-speed", 0.5, "how `fast` they are, from 0.01 to 1")
+	f.StringVar(&w.speedup, "speedup", "", "how runs speed up with replicas: `serial=0.05,coordination=0.0001`, the universal\n"+
+		"scalability law (default: linearly, as in Zoe's evaluation)")
+}
+
+// read turns words into options, and refuses what does not go together.
+func (o *simulateOptions) read(w *simulateWords, changed func(flag string) bool) error {
+	if err := o.readWorkload(); err != nil {
+		return err
+	}
+	switch w.compat {
+	case "":
+	case "zoe":
+		o.Zoe = true
+	default:
+		return usagef("--compat %q: expected zoe", w.compat)
+	}
+	if err := o.readCells(); err != nil {
+		return err
+	}
+	o.Scheduling = make(map[string]string)
+	for _, s := range simulatedSettings() {
+		if changed(s.name) {
+			o.Scheduling[s.name] = w.settings.Lookup(s.name).Value.String()
+		}
+	}
+	if _, err := o.config(); err != nil {
+		return err
+	}
+	if changed("slow-speed") {
+		if !(w.slowSpeed >= 0.01 && w.slowSpeed <= 1) {
+			return usagef("--slow-speed %v: expected a share from 0.01 to 1", w.slowSpeed)
+		}
+		o.Faults.SlowSpeed = int(math.Round(w.slowSpeed * sim.Whole))
+	}
+	if w.speedup != "" {
+		curve, err := speedupCurve(w.speedup)
+		if err != nil {
+			return err
+		}
+		o.Model = curve
+	}
+	return o.readRest(changed)
+}
+
+// readWorkload checks where jobs come from.
+func (o *simulateOptions) readWorkload() error {
+	switch {
+	case o.Workload == "" && o.Trace.File == "":
+		return usagef("expected a workload: --trace FILE, or --workload with one of %s", strings.Join(generatorNames(), ", "))
+	case o.Workload != "" && o.Trace.File != "":
+		return usagef("--trace and --workload exclude each other: give one of them")
+	case o.Workload != "" && !slices.Contains(generatorNames(), o.Workload):
+		return usagef("there is no workload %q; choose one of %s", o.Workload, strings.Join(generatorNames(), ", "))
+	case o.Jobs < 0:
+		return usagef("--jobs %d: expected 1 or more, or 0 for all", o.Jobs)
+	case o.Seeds < 1 || o.Seeds > maxSeeds:
+		return usagef("--seeds %d: expected from 1 to %d", o.Seeds, maxSeeds)
+	case o.Workers < 0:
+		return usagef("--workers %d: expected 1 or more, or 0 for one a core", o.Workers)
+	}
+	return nil
+}
+
+// maxSeeds bounds a sweep.
+const maxSeeds = 10_000
+
+// readCells checks the names of policies and allocators.
+func (o *simulateOptions) readCells() error {
+	for _, list := range []struct {
+		flag  string
+		names *[]string
+		known []string
+	}{{"policy", &o.Policies, o.policies()}, {"alloc", &o.Allocs, allocNames()}} {
+		if len(*list.names) == 0 {
+			return usagef("--%s: expected one or more of %s", list.flag, strings.Join(list.known, ", "))
+		}
+		for i, name := range *list.names {
+			name = strings.TrimSpace(name)
+			(*list.names)[i] = name
+			if !slices.Contains(list.known, name) {
+				return usagef("unknown --%s %q; expected one or more of %s", list.flag, name, strings.Join(list.known, ", "))
+			}
+			if slices.Contains((*list.names)[:i], name) {
+				return usagef("--%s: %s is given twice", list.flag, name)
+			}
+		}
+	}
+	if !slices.Contains([]string{"true", "false", "both"}, o.Preempt) {
+		return usagef("--preempt %q: expected true, false or both", o.Preempt)
+	}
+	return nil
+}
+
+// config returns the configuration that all cells share.
+func (o *simulateOptions) config() (dovetail.Config, error) {
+	c := dovetail.DefaultConfig()
+	c.InteractiveFirst = false // only together with preemption
+	if err := change(&c, o.Scheduling); err != nil {
+		return c, err
+	}
+	return c, nil
+}
+
+// readRest refuses what does not go together.
+func (o *simulateOptions) readRest(changed func(flag string) bool) error {
+	faulty := o.Faults != (sim.Faults{})
+	if o.Trace.File != "" && o.Seeds > 1 && !faulty {
+		return usagef("--seeds %d: a trace is the same for every seed; give faults, which are not, such as --node-mtbf 24h, or a generated workload", o.Seeds)
+	}
+	if o.Timeline && o.Out == "" {
+		return usagef("--timeline draws into the directory of a report: give --out as well")
+	}
+	if !o.Zoe {
+		return nil
+	}
+	if o.Preempt != "false" {
+		return usagef("--compat zoe knows no preemption: leave out --preempt, or leave out --compat to ask our own core")
+	}
+	for _, flag := range []string{
+		"reclaim", "max-wait", "regrow", "place", "start-delay", "replica-mtbf", "node-mtbf", "node-mttr", "slow-nodes", "slow-speed",
+		"speedup", "journal-hash", "timeline",
+	} {
+		if changed(flag) {
+			return usagef("--compat zoe knows no --%s: its rules are fixed, and nothing fails there; leave out one of the two", flag)
+		}
+	}
+	return nil
+}
+
+// speedupCurve reads "serial=0.05,coordination=0.0001".
+func speedupCurve(text string) (sim.Curve, error) {
+	var c sim.Curve
+	for part := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		v, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(v >= 0 && v <= 1) {
+			return c, usagef("--speedup %q: %q is not a share; expected numbers from 0 to 1 such as serial=0.05,coordination=0.0001", text, part)
+		}
+		switch name {
+		case "serial":
+			c.Serial = v
+		case "coordination":
+			c.Coordination = v
+		default:
+			return c, usagef("--speedup %q: unknown %q; expected serial, coordination or both", text, name)
+		}
+	}
+	return c, nil
+}
