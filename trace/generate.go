@@ -49,7 +49,7 @@ func Generators() []Generator {
 }
 
 // Generate draws a workload of n jobs, or of the generator's default number of jobs if n is 0. It fails when there is no
-// such generator and when n is negative.
+// such generator, and when n is negative or too large.
 func Generate(name string, seed uint64, n int) (*Workload, error) {
 	all := Generators()
 	i := slices.IndexFunc(all, func(g Generator) bool { return g.Name == name })

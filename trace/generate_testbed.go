@@ -14,8 +14,8 @@ import (
 //
 // Not published, and therefore ours: the core components of Spark are like its elastic ones; a TensorFlow worker uses 4
 // cores, the share of a server that goes with 16 GB; use cases of one framework are equally likely; and the runtimes, which
-// keep the testbed busy: in a fluid model of it a queue builds up under FIFO, and the last application ends after three hours
-// with the flexible allocator and four with the rigid one.
+// keep the testbed busy: with FIFO a queue builds up, and the last application ends after three hours with the flexible
+// allocator, and after four with the rigid one.
 const (
 	testbedSource    = "seed 004 §11"
 	testbedElastic   = 0.8
