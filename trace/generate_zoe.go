@@ -17,12 +17,11 @@ import (
 // the runtimes of a thousand applications that were derived from them.
 //
 // Not published, and therefore our calibration: the load, the largest share of the cluster that one application asks for,
-// the most work that one application is, the two modes of the gaps, and all about interactive applications but their share and
-// "up to hundreds". They were chosen such that the seed's
-// regime holds for zoe-batch on its cluster: mean turnaround of some 10⁶ s with FIFO and the rigid allocator (Table 10.4a:
-// 1.3·10⁶), about half of that with the flexible one (§10.2), and some 10⁴ s with SJF-2D, less with SJF-3D (Table 10.3b: 38,000
-// and 33,000). That takes more work than the cluster can do while applications arrive, in the first 60 days, and a month
-// more to do the rest; over three months the work of zoe is about nine tenths of what the cluster can do.
+// the most work that one application is, the two modes of the gaps, and most about interactive applications. They were chosen
+// such that the seed's regime holds for zoe-batch on its cluster: mean turnaround of some 10⁶ s with FIFO and the rigid
+// allocator (Table 10.4a: 1.3·10⁶), about half of that with the flexible one (§10.2), and some 10⁴ s with SJF-2D, less with
+// SJF-3D (Table 10.3b: 38,000 and 33,000). That takes more work than the cluster can do while applications arrive, in the
+// first 60 days, and a month more to do the rest; over three months the work of zoe is about nine tenths of what it can do.
 //
 // Fewer jobs are the beginning of this: the same arrivals and shapes, but a queue takes time to build up. Few applications
 // are most of the work, so the load of a thousand jobs may be half of the usual, or twice. Comparisons want 20,000 or more.
