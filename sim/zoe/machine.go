@@ -12,6 +12,7 @@ import (
 const (
 	startUp = 4             // arrivals are no triggers until so many applications wait for the first time
 	never   = math.MaxInt64 // µs
+	longest = never / 1000  // µs: how much time a schedule can hold; a time.Duration counts nanoseconds
 )
 
 // machine is one simulation. Events are ordered by time, then by when they were planned: all arrivals were planned before anything
@@ -52,15 +53,17 @@ type view struct {
 
 // play runs until nothing is left to happen.
 func (m *machine) play(ctx context.Context) error {
-	for i := 0; ; i++ {
+	for i := 0; m.step(); i++ {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !m.step() {
-			m.level()
-			return nil
+		if m.now > longest {
+			return dovetail.Errorf(dovetail.Invalid, "zoe: the jobs take more than the 292 years that a schedule can hold; "+
+				"look for runtimes in a wrong unit")
 		}
 	}
+	m.level()
+	return nil
 }
 
 // step lets the next event happen and reports whether there was one.

@@ -124,7 +124,7 @@ func TestZoeOracles(t *testing.T) {
 				}
 				d := max((j.Start - w.start).Abs(), (j.Finish - w.finish).Abs())
 				worst = max(worst, d)
-				if d > 5*time.Microsecond {
+				if d > 2*time.Microsecond {
 					if wrong++; wrong <= 3 {
 						t.Errorf("application %d runs from %s to %s, want %s to %s", j.ID, j.Start, j.Finish, w.start, w.finish)
 					}

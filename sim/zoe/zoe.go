@@ -15,7 +15,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -23,9 +22,6 @@ import (
 	"github.com/dovetail-sched/dovetail/report"
 	"github.com/dovetail-sched/dovetail/trace"
 )
-
-// longest is how much time a schedule can hold, in µs; a time.Duration counts nanoseconds.
-const longest = math.MaxInt64 / 1000
 
 // Options say what to simulate.
 type Options struct {
@@ -77,7 +73,6 @@ func load(o Options, jobs []trace.Job) (apps []app, refused []report.Refusal, er
 		return nil, nil, dovetail.Errorf(dovetail.Invalid, "zoe: the machine has %s; expected some cpu and some memory", o.Capacity)
 	}
 	apps = make([]app, 0, len(jobs))
-	var last, total float64
 	for i := range jobs {
 		a, err := newApp(&jobs[i])
 		if err != nil {
@@ -89,15 +84,9 @@ func load(o Options, jobs []trace.Job) (apps []app, refused []report.Refusal, er
 			continue
 		}
 		apps = append(apps, a)
-		last = max(last, float64(a.submit))
-		total += float64(a.work) / float64(a.core)
 	}
 	if len(apps) == 0 && len(jobs) > 0 {
 		return nil, nil, dovetail.Errorf(dovetail.Invalid, "zoe: not one of the %d jobs fits a machine of %s; simulate a larger one", len(jobs), o.Capacity)
-	}
-	if last+total > longest {
-		return nil, nil, dovetail.Errorf(dovetail.Invalid, "zoe: the jobs, one after the other, take more than the 292 years that a schedule can hold; "+
-			"look for runtimes in a wrong unit")
 	}
 	slices.SortStableFunc(apps, func(a, b app) int { return cmp.Compare(a.submit, b.submit) })
 	for i := range apps {

@@ -66,6 +66,18 @@ func meanTurnaround(s *report.Schedule) float64 {
 	return sum / float64(len(s.Jobs))
 }
 
+// large units: ten million cores and as many GiB.
+const large = 10_000_000
+
+// scaled returns the requests with components of so many units.
+func scaled(requests []request, units int) []request {
+	all := slices.Clone(requests)
+	for i := range all {
+		all[i].each = units
+	}
+	return all
+}
+
 // TestExamples: the figures that Zoe's program prints (../shared/data/expected/zoe_examples.txt).
 func TestExamples(t *testing.T) {
 	figure2 := []request{{3, 4, 10, 0, 1}, {3, 3, 10, 0, 1}, {3, 5, 10, 0, 1}, {3, 2, 10, 0, 1}}
@@ -81,6 +93,7 @@ func TestExamples(t *testing.T) {
 		{"figure 2, top", "fifo", "rigid", 10, figure2, 25, 40},
 		{"figure 2, middle", "fifo", "malleable", 10, figure2, 20, 32.5},
 		{"figure 2, bottom", "fifo", "flexible", 10, figure2, 19.25, 28.428571},
+		{"figure 2 of units so large that cpu × memory has 87 bits", "fifo", "flexible", 10 * large, scaled(figure2, large), 19.25, 28.428571},
 		{"figure 2: all of one runtime", "sjf", "flexible", 10, figure2, 19.25, 28.428571},
 		{"nothing starts before the fourth arrives, at 5 s: 30.625 + 5", "fifo", "rigid", 20, twenty, 35.625, 50},
 		{"28.75 + 5", "fifo", "malleable", 20, twenty, 33.75, 46.25},
@@ -175,7 +188,7 @@ func TestRefused(t *testing.T) {
 		{"allocator", func(o *Options) { o.Alloc = "h" }, nil, `unknown allocator "h"; expected one of rigid, malleable, flexible`},
 		{"preemption", func(o *Options) { o.Preempt = true }, nil, "preemption is not modelled"},
 		{"no memory", func(o *Options) { o.Capacity[dovetail.Memory] = 0 }, nil, "the machine has 10 cpu; expected some cpu and some memory"},
-		{"nothing fits", func(o *Options) { o.Capacity = units(2) }, nil, "not one of the 1 jobs fits a machine of 2 cpu, 2Gi memory"},
+		{"nothing fits", func(o *Options) { o.Capacity = units(2) }, nil, "not one of the 4 jobs fits a machine of 2 cpu, 2Gi memory"},
 		{"two components", nil, func(j *trace.Job) { j.App.Components = append(j.App.Components, j.App.Components[0]) }, "job 7: expected one component"},
 		{"no application", nil, func(j *trace.Job) { j.App = nil }, "job 7: expected one component"},
 		{"no core", nil, func(j *trace.Job) { j.App.Components[0].Count = 0 }, "it has no core"},
@@ -185,7 +198,7 @@ func TestRefused(t *testing.T) {
 		{"before the beginning", nil, func(j *trace.Job) { j.Submit = -time.Second }, "it is submitted at -1s"},
 		{"no time", nil, func(j *trace.Job) { j.Runtime = 999 }, "it runs for 999ns; expected at least a microsecond"},
 		{"work that overflows", nil, func(j *trace.Job) { j.Runtime, j.App.Components[0].Max = math.MaxInt64, 1000 }, "more work than can be counted"},
-		{"an end that overflows", nil, func(j *trace.Job) { j.Runtime = math.MaxInt64 / 2 }, "more than the 292 years"},
+		{"an end that overflows", nil, func(j *trace.Job) { j.Runtime = math.MaxInt64 }, "more than the 292 years"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			o, j := o, good()
@@ -195,7 +208,7 @@ func TestRefused(t *testing.T) {
 			if tc.job != nil {
 				tc.job(&j)
 			}
-			_, err := Run(t.Context(), o, []trace.Job{j})
+			_, err := Run(t.Context(), o, []trace.Job{j, j, j, j})
 			if dovetail.CodeOf(err) != dovetail.Invalid || !strings.Contains(fmt.Sprint(err), tc.want) {
 				t.Errorf("error %q, want an invalid one that says %q", err, tc.want)
 			}
