@@ -10,10 +10,11 @@ import (
 const (
 	boxPitch   = 15.0 // from box to box, at least
 	boxWidest  = 24.0
-	boxPart    = 0.66 // of the pitch
-	groupGap   = 18.0 // between policies
-	groupLeast = 62.0 // so that the name of a policy fits
-	boxPanel   = 190.0
+	boxPart    = 0.66  // of the pitch
+	groupGap   = 18.0  // between policies
+	groupLeast = 62.0  // so that the name of a policy fits
+	boxPanel   = 190.0 // height of a panel
+	boxLeast   = 200.0 // width of its data
 	rowWide    = 840.0 // below this, policies lie further apart
 	boxNotes   = "box: p25 to p75 with the median; whiskers: p5 and p95; dot: mean"
 )
@@ -68,12 +69,12 @@ func fitting(label string) func([]float64) axis {
 	return func(values []float64) axis { return fit(label, values) }
 }
 
-// boxes lays a figure of boxes out: below each other the rows, from left to right the policies, side by side their allocators.
+// boxes lays a figure of boxes out: a panel a row, in it from left to right the policies, and side by side their allocators.
 func (l *layout) boxes(f Figure, rows []boxRow, fitted func(values []float64) axis) Figure {
 	f.legend = l.boxLegend()
 	group := max(float64(len(l.variants))*boxPitch+groupGap, groupLeast)
 	group = max(group, (rowWide-panelLeft-panelRight)/float64(max(len(l.policies), 4)))
-	wide := max(group*float64(len(l.policies)), 300) + panelLeft + panelRight
+	wide := max(group*float64(len(l.policies)), boxLeast) + panelLeft + panelRight
 	group = (wide - panelLeft - panelRight) / float64(len(l.policies))
 	pitch := min((group-groupGap)/float64(len(l.variants)), boxWidest/boxPart)
 	panels := make([]*panel, len(rows))
@@ -83,16 +84,14 @@ func (l *layout) boxes(f Figure, rows []boxRow, fitted func(values []float64) ax
 		for _, s := range l.settings {
 			d := row.of(s)
 			pooled[i] = append(pooled[i], d)
-			if d.N > 0 {
-				values = append(values, row.scale*d.Quantile(50), row.scale*d.Quantile(250), row.scale*d.Quantile(950), row.scale*d.Mean)
-			}
+			values = append(values, d.sketch(row.scale)...)
 		}
 		panels[i] = &panel{title: row.title, x: axis{low: 0, high: 1}}
 	}
 	for _, p := range panels { // one scale, so that rows compare
 		p.y = fitted(values)
 	}
-	f.grid(panels, 1, wide, boxPanel)
+	f.grid(panels, max(min(columnsFor(len(panels)), int(rowWide/wide)), 1), wide, boxPanel)
 	f.panels = append(f.panels, func(sh *sheet) {
 		for i, p := range panels {
 			p.ground(sh)

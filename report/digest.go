@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"time"
 
 	"github.com/dovetail-sched/dovetail"
@@ -19,6 +20,7 @@ type Digest struct {
 	Allocation       [dovetail.NumResources]Distribution
 
 	Series   []Point       // in order of time; empty if the schedule takes no time
+	Nearly   time.Duration // when 99 % of the runs that ended had
 	Until    time.Duration // the end of the last of them
 	timeline *Timeline     // of a small schedule with placements
 }
@@ -58,6 +60,7 @@ func (s *Schedule) Digest() *Digest {
 		}
 	}
 	d.All = all.digest("all runs")
+	d.Nearly = s.nearly()
 	for k, name := range names {
 		if len(kinds[k].turnaround) > 0 {
 			d.Kinds = append(d.Kinds, kinds[k].digest(name))
@@ -131,6 +134,21 @@ func (s *Schedule) series() ([]Point, time.Duration) {
 		}
 	})
 	return points, to
+}
+
+// nearly returns when 99 % of the runs that ended had.
+func (s *Schedule) nearly() time.Duration {
+	var ends []time.Duration
+	for i := range s.Jobs {
+		if s.Jobs[i].Ended() {
+			ends = append(ends, s.Jobs[i].Finish)
+		}
+	}
+	if len(ends) == 0 {
+		return 0
+	}
+	slices.Sort(ends)
+	return ends[(len(ends)*99+99)/100-1]
 }
 
 // add counts a level in, for a part of the stretch.

@@ -22,6 +22,18 @@ func (d *Distribution) Quantile(permille int) float64 {
 	return d.At[permille]
 }
 
+// sketch returns what an axis is fitted to: the mean and every twentieth from p5 to p95, times a scale.
+func (d *Distribution) sketch(scale float64) []float64 {
+	if d.N == 0 {
+		return nil
+	}
+	values := []float64{scale * d.Mean}
+	for p := 50; p <= 950; p += 50 {
+		values = append(values, scale*d.At[p])
+	}
+	return values
+}
+
 // newDistribution condenses sorted values.
 func newDistribution(sorted []float64) Distribution {
 	if len(sorted) == 0 {

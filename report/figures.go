@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -179,9 +180,8 @@ func (l *layout) curveFigures() []Figure {
 		var shown []float64
 		for i, s := range l.settings {
 			pooled[i] = s.kind("", q.of)
-			if pooled[i].N > 0 {
-				shown = append(shown, pooled[i].Quantile(10), pooled[i].Quantile(500), pooled[i].Quantile(permilles))
-			}
+			shown = append(shown, pooled[i].sketch(1)...)
+			shown = append(shown, pooled[i].Quantile(permilles))
 		}
 		x := fit(q.label(), shown)
 		panels := l.policyPanels(x, linear("share of runs, %", 100))
@@ -232,9 +232,10 @@ func (p *panel) curve(s *sheet, line pen, d *Distribution) {
 	s.stroke(line, xs, ys)
 }
 
-// linePen returns how the lines of an allocator are drawn: those that preempt are dashed.
+// linePen returns how the lines of an allocator are drawn: those that preempt are dashed, and those that are drawn first are
+// wider, so that they can be seen below others.
 func linePen(variants []string, variant int) pen {
-	p := pen{colour: variantColour(variant), width: 1.4}
+	p := pen{colour: variantColour(variant), width: 1.2 + min(0.7*float64(len(variants)-1-variant), 2)}
 	if strings.HasSuffix(variants[variant], "+preempt") {
 		p.dashes = []vg.Length{5, 2.5}
 	}
@@ -257,14 +258,14 @@ func (l *layout) queueFigure() Figure {
 		Name: "queue-over-time", Title: "Runs that wait, over time", legend: l.lineLegend(),
 		notes: "mean of each of at most " + number(seriesColumns, 0) + " stretches of time" + l.firstSeed(),
 	}
-	var until time.Duration
 	most := 0.0
 	for _, s := range l.settings {
-		until = max(until, s.first.Until)
 		for i := range s.first.Series {
 			most = max(most, s.first.Series[i].Waiting)
 		}
 	}
+	until, cut := l.horizon()
+	f.notes += cut
 	x, unit := timeAxis(until, 6)
 	panels := l.policyPanels(x, linear("runs waiting", most))
 	f.grid(panels, columnsFor(len(panels)), l.panelWidth(), 210)
@@ -288,12 +289,26 @@ func (l *layout) firstSeed() string {
 	return "; of the first seed of each setting"
 }
 
+// horizon returns how far pictures over time reach, and a note if that is not the end: where few runs take very long, the picture
+// ends when 99 % have ended.
+func (l *layout) horizon() (until time.Duration, cut string) {
+	var nearly time.Duration
+	for _, s := range l.settings {
+		until, nearly = max(until, s.first.Until), max(nearly, s.first.Nearly)
+	}
+	if nearly > 0 && until > 2*nearly {
+		return nearly, "; to the time by which 99 % of the runs have ended, of " + seconds(until)
+	}
+	return until, ""
+}
+
 // series returns a line through the means of stretches that are at least a point wide.
 func (p *panel) series(d *Digest, unit time.Duration, of func(*Point) float64) (xs, ys []float64) {
 	if len(d.Series) == 0 {
 		return nil, nil
 	}
-	together := max(int(float64(len(d.Series))/p.wide+0.999), 1)
+	visible := float64(len(d.Series)) * min(p.x.high*float64(unit)/float64(d.Until), 1)
+	together := max(int(math.Ceil(visible/p.wide)), 1)
 	for i := 0; i < len(d.Series); i += together {
 		end, sum := min(i+together, len(d.Series)), 0.0
 		for k := i; k < end; k++ {
@@ -303,8 +318,11 @@ func (p *panel) series(d *Digest, unit time.Duration, of func(*Point) float64) (
 		if end < len(d.Series) {
 			to = d.Series[end].At
 		}
-		middle := (d.Series[i].At + to) / 2
-		xs = append(xs, p.xAt(float64(middle)/float64(unit)))
+		middle := float64((d.Series[i].At+to)/2) / float64(unit)
+		if middle > p.x.high {
+			break
+		}
+		xs = append(xs, p.xAt(middle))
 		ys = append(ys, p.yAt(sum/float64(end-i)))
 	}
 	return xs, ys
@@ -312,10 +330,7 @@ func (p *panel) series(d *Digest, unit time.Duration, of func(*Point) float64) (
 
 // allocationFigures draws, for each kind of resource that there is, what was granted over time: core, and elastic on top of it.
 func (l *layout) allocationFigures() []Figure {
-	var until time.Duration
-	for _, s := range l.settings {
-		until = max(until, s.first.Until)
-	}
+	until, cut := l.horizon()
 	colour := palette[0].fill
 	var figures []Figure
 	for k := range dovetail.NumResources {
@@ -324,7 +339,7 @@ func (l *layout) allocationFigures() []Figure {
 		}
 		f := Figure{
 			Name: k.String() + "-over-time", Title: "Allocation of " + k.String() + " over time",
-			notes: "share of the capacity of all nodes, mean of each of at most " + number(seriesColumns, 0) + " stretches of time" + l.firstSeed(),
+			notes: "share of the capacity of all nodes, mean of each of at most " + number(seriesColumns, 0) + " stretches of time" + l.firstSeed() + cut,
 			legend: []swatch{
 				{"core", func(s *sheet, x, y, w, h float64) { s.box(colour, x, y, w, h) }},
 				{"elastic, on top", func(s *sheet, x, y, w, h float64) { s.box(tint(colour, elasticTint), x, y, w, h) }},

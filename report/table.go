@@ -190,18 +190,19 @@ func decimals(largest float64) int {
 	return 3
 }
 
-// number writes a number for people, with a true minus.
+// number writes a number for people, with a true minus, but none before zero.
 func number(v float64, decimals int) string {
-	return strings.Replace(strconv.FormatFloat(v, 'f', decimals, 64), "-", "−", 1)
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		return strings.TrimPrefix(s, "-")
+	}
+	return strings.Replace(s, "-", "−", 1)
 }
 
-// percent writes a share for people: 37.2 %.
-func percent(share float64) string { return number(100*share, 1) + " %" }
-
-// signed writes a change: a share with its sign.
-func signed(share float64) string {
-	s := percent(share)
-	if share > 0 {
+// signed writes a change with one decimal and its sign, unless it rounds to zero.
+func signed(v float64) string {
+	s := number(v, 1)
+	if v > 0 && s != number(0, 1) {
 		return "+" + s
 	}
 	return s

@@ -146,9 +146,9 @@ func changeTable(changes []Change) *table {
 			case !ok:
 				return "–"
 			case number(100*i.Low, 1) == number(100*i.High, 1):
-				return signed(i.Mean)
+				return signed(100*i.Mean) + " %"
 			}
-			return signed(i.Mean) + " (" + number(100*i.Low, 1) + " … " + number(100*i.High, 1) + ")"
+			return signed(100*i.Mean) + " % (" + number(100*i.Low, 1) + " … " + number(100*i.High, 1) + ")"
 		})
 	}
 	return t
@@ -157,11 +157,7 @@ func changeTable(changes []Change) *table {
 // points writes the difference of two shares in points of a hundred.
 func points(i Interval) string {
 	i.Mean, i.Low, i.High = 100*i.Mean, 100*i.Low, 100*i.High
-	s := number(i.Mean, 1)
-	if i.Mean > 0 {
-		s = "+" + s
-	}
-	return s + plusMinus(i, 1) + " pt"
+	return signed(i.Mean) + plusMinus(i, 1) + " pt"
 }
 
 // changed reports whether a measure differs from the baseline anywhere.
@@ -183,12 +179,17 @@ func (d *Difference) table() *table {
 	}
 	places := decimals(largest)
 	t.add(column{name: "by", words: true}, func(row int) string { return d.Groups[row].By })
-	t.add(column{name: "name", words: true}, func(row int) string { return d.Groups[row].Name })
+	t.add(column{name: "name", words: true}, func(row int) string {
+		if g := &d.Groups[row]; g.Name != "" || g.By == ByAll {
+			return g.Name
+		}
+		return "(none)"
+	})
 	t.add(column{name: "runs"}, func(row int) string { return strconv.Itoa(d.Groups[row].Runs) })
 	t.add(column{group: "turnaround", name: "before", unit: "s"}, func(row int) string { return number(d.Groups[row].Before, places) })
 	t.add(column{group: "turnaround", name: "after", unit: "s"}, func(row int) string { return number(d.Groups[row].After, places) })
 	t.add(column{group: "change", name: "s"}, func(row int) string { return estimate(d.Groups[row].Change, false, places) })
-	t.add(column{group: "change", name: "%"}, func(row int) string { return signed(d.Groups[row].Relative) })
+	t.add(column{group: "change", name: "%"}, func(row int) string { return signed(100*d.Groups[row].Relative) + " %" })
 	return t
 }
 
