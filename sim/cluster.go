@@ -53,6 +53,7 @@ type run struct {
 	speed   int64 // Σ over replicas at work of their node's speed
 	working int   // replicas at work
 	frozen  bool
+	endless bool // it never completes
 	over    bool // complete, or told to stop: it makes no progress any more
 
 	complete timer
@@ -379,7 +380,7 @@ func (c *Cluster) accrue(r *run) {
 
 // rate returns a run's speed: nothing while a part of its core is missing.
 func (c *Cluster) rate(r *run) int64 {
-	if r.over || r.frozen || r.core < r.needs || r.speed == 0 {
+	if r.over || r.frozen || r.endless || r.core < r.needs || r.speed == 0 {
 		return 0
 	}
 	return c.model.Rate(r.job, r.speed)
