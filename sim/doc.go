@@ -5,9 +5,10 @@
 // virtual clock, which deals in counts, starts and stops replicas, lets runs progress by the replicas they hold (a Model), and lets
 // things break (Faults).
 //
-// Time is integer microseconds from a fixed epoch. What happens at one instant is one turn, in a defined order: first
-// what follows from the actions of the turn before, in the order of the actions; then nodes that go or come back, replicas that start,
-// stop or fail, and runs that complete, each in order of their numbers; then submissions, in order of the workload; last a Tick
-// if the core asked to be woken. Then the core decides once, and what follows at the same instant is the next turn. Same options and
-// same workload: same journal, byte for byte. TestSimEqualsLive compares that journal with the daemon's.
+// Time is integer microseconds from a fixed epoch, and the order of what happens at one instant is defined. First the machines
+// report, in one turn: what follows from the actions of the turn before, in the order of the actions; then nodes that go or come back,
+// replicas that start or have stopped, replicas that fail, and runs that complete, each in order of their numbers. What follows
+// from that at the same instant is the next turn, and so on. When the machines have nothing more to say, all that is submitted at that
+// instant is one turn, in the order of the workload. If the core asked to be woken, the first turn then ends with a Tick. Same
+// options and same workload: same journal, byte for byte. TestSimEqualsLive compares it with the daemon's.
 package sim

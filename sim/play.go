@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dovetail-sched/dovetail"
@@ -98,7 +99,7 @@ func newPlayer(o Options, core *sched.Core, cluster *Cluster, start time.Time, j
 func (p *player) play(ctx context.Context) (*report.Schedule, error) {
 	for {
 		now, ok := p.upcoming()
-		if !ok || p.o.Until > 0 && now.Sub(p.start) > p.o.Until {
+		if !ok || p.next == len(p.jobs) && len(p.index) == 0 || p.o.Until > 0 && now.Sub(p.start) > p.o.Until {
 			break
 		}
 		if p.turns++; p.turns%1024 == 0 {
@@ -136,28 +137,16 @@ func (p *player) upcoming() (time.Time, bool) {
 	return at, ok
 }
 
-// instant takes one turn with all that is due at a time.
+// instant takes one turn with what is due at a time: what the machines report, or else what is submitted.
 func (p *player) instant(ctx context.Context, now time.Time) error {
 	wake := p.core.Wake()
 	events := p.cluster.Due(now)
-	for i := 0; i < len(p.closing); i++ {
-		if id := p.closing[i]; p.cluster.Empty(id) {
-			p.close(id, now)
-			p.closing = append(p.closing[:i], p.closing[i+1:]...)
-			i--
-		}
-	}
-	for id := p.core.Next(); p.next < len(p.jobs) && !p.start.Add(p.jobs[p.next].Submit).After(now); p.next++ {
-		j := &p.jobs[p.next]
-		if err := p.core.Fit(j.App); err != nil {
-			p.out.Refused = append(p.out.Refused, report.Refusal{ID: j.ID, Why: err.Error()})
-			continue
-		}
-		if err := p.admit(id, j); err != nil {
+	p.settle(now)
+	if len(events) == 0 {
+		var err error
+		if events, err = p.submissions(now); err != nil {
 			return err
 		}
-		events = append(events, dovetail.Submitted{Run: j.Run(id)})
-		id++
 	}
 	if !wake.IsZero() && !now.Before(wake) {
 		events = append(events, dovetail.Tick{})
@@ -166,6 +155,35 @@ func (p *player) instant(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	return p.turn(ctx, now, events...)
+}
+
+// settle closes the runs that have ended and hold nothing any more.
+func (p *player) settle(now time.Time) {
+	p.closing = slices.DeleteFunc(p.closing, func(id dovetail.RunID) bool {
+		if !p.cluster.Empty(id) {
+			return false
+		}
+		p.close(id, now)
+		return true
+	})
+}
+
+// submissions returns the events of the jobs that are submitted at this time.
+func (p *player) submissions(now time.Time) ([]dovetail.Event, error) {
+	var events []dovetail.Event
+	for id := p.core.Next(); p.next < len(p.jobs) && !p.start.Add(p.jobs[p.next].Submit).After(now); p.next++ {
+		j := &p.jobs[p.next]
+		if err := p.core.Fit(j.App); err != nil {
+			p.out.Refused = append(p.out.Refused, report.Refusal{ID: j.ID, Why: err.Error()})
+			continue
+		}
+		if err := p.admit(id, j); err != nil {
+			return nil, err
+		}
+		events = append(events, dovetail.Submitted{Run: j.Run(id)})
+		id++
+	}
+	return events, nil
 }
 
 // admit makes a job known to the machines and to the report.
