@@ -132,12 +132,14 @@ func (p *panel) drawBox(s *sheet, colour string, middle, wide, scale float64, d 
 	}
 	s.box(tint(colour, elasticTint), left, y(750), wide, y(250)-y(750))
 	s.frame(edge, left, y(750), wide, y(250)-y(750))
-	s.stroke(pen{colour: boxInk, width: 1.8}, []float64{left, right}, []float64{y(500), y(500)})
-	s.dot(boxInk, middle, p.yAt(scale*d.Mean), 1.7)
+	// Median and mean have a rim in the colour of the ground, so that they show on a box and beside it.
+	median := y(500)
+	s.stroke(pen{colour: groundColour, width: 3.4}, []float64{left, right}, []float64{median, median})
+	s.stroke(pen{colour: inkColour, width: 1.8}, []float64{left, right}, []float64{median, median})
+	average := p.yAt(scale * d.Mean)
+	s.dot(groundColour, middle, average, 2.7)
+	s.dot(inkColour, middle, average, 1.8)
 }
-
-// boxInk marks median and mean on the pale ground of a box, whatever the ground of the page.
-const boxInk = "#1b1f25"
 
 func (l *layout) boxLegend() []swatch {
 	entries := make([]swatch, len(l.variants))

@@ -272,12 +272,13 @@ func foldSmall[T any](members map[string][]T) []string {
 		var rest []T
 		for _, name := range names[maxGroups-1:] {
 			rest = append(rest, members[name]...)
+			delete(members, name)
 		}
 		names = append(names[:maxGroups-1], others)
-		members[others] = rest
+		members[others] = append(members[others], rest...) // there may be one of that name
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 func (j *Job) group(by string) string {

@@ -1,7 +1,9 @@
 // Package report answers: what did a schedule look like, and how good was it?
 //
-// It turns what the read side remembers of runs (their statuses and placements) into figures, and into a timeline that
-// people can look at. Same input, same bytes.
+// It turns what the read side remembers of runs (Workload: their statuses and placements) into figures and a timeline that people
+// can look at; and what a simulator, a peer model or a recorded history hands over (Schedule) into figures with intervals over
+// seeds, differences, tables, pictures and one page. A schedule may be large: Metrics and Digest keep of it what reports need, and
+// the rest may be forgotten. Same input, same bytes.
 package report
 
 import (
