@@ -33,10 +33,10 @@ func startOpenb(*Reader) decoder { return &podLines{apps: newApps()} }
 func (p *podLines) notices() []string {
 	var all []string
 	if p.shared > 0 {
-		all = append(all, fmt.Sprintf("%d pods asked for a share of a GPU; each is counted as a whole one", p.shared))
+		all = append(all, fmt.Sprintf("pods with a share of a GPU, which is counted as a whole one: %d", p.shared))
 	}
 	if p.never > 0 {
-		all = append(all, fmt.Sprintf("%d pods were never scheduled; their runtime is that from creation to deletion", p.never))
+		all = append(all, fmt.Sprintf("pods that were never scheduled, so that their runtime is that from creation to deletion: %d", p.never))
 	}
 	if p.short > 0 {
 		all = append(all, fmt.Sprintf("%d %s there for 0 s and counted as 1 s, the resolution of the format", p.short, were(p.short, "pod")))

@@ -116,7 +116,7 @@ func (o *ownLines) app(text []byte) (*dovetail.Application, error) {
 	}
 	app := &in.Application
 	components, ok := o.components[string(in.Components)]
-	if !ok {
+	if !ok && len(in.Components) > 0 {
 		if err := strict(in.Components, &components); err != nil {
 			return nil, faultf("app.components", "%s", plainly(err))
 		}

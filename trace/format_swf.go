@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -92,7 +93,11 @@ func (s *swfLines) line(text []byte) (j Job, ok bool, err error) {
 		return j, false, err
 	}
 	if !unknown(f[swfUser]) {
-		j.User = "user-" + string(f[swfUser])
+		user, err := count("user", f[swfUser], 0, maxID)
+		if err != nil {
+			return j, false, err
+		}
+		j.User = "user-" + strconv.FormatInt(user, 10)
 	}
 	a, err := swfShape(f)
 	if err != nil {

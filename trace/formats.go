@@ -102,18 +102,22 @@ func formatOf(name string, beginning []byte) (Format, error) {
 		name, shown(lines[0]), strings.Join(names, ", "))
 }
 
-// sample returns the lines at the beginning of a file that are complete and not empty, or the first one if none is complete.
+// sample returns the first lines of a file that are complete and not empty, or its beginning if none is complete.
 func sample(beginning []byte) [][]byte {
 	end := bytes.LastIndexByte(beginning, '\n')
 	if end < 0 || len(bytes.TrimSpace(beginning[:end])) == 0 {
 		end = len(beginning)
 	}
-	lines := bytes.Split(beginning[:end], []byte("\n"))
+	lines := bytes.SplitN(beginning[:end], []byte("\n"), sampled+1)
+	lines = lines[:min(len(lines), sampled)]
 	for i := range lines {
 		lines[i] = bytes.TrimSpace(lines[i])
 	}
 	return slices.DeleteFunc(lines, func(l []byte) bool { return len(l) == 0 })
 }
+
+// sampled is how many lines are looked at to tell the format.
+const sampled = 200
 
 // fields splits a line at white space into a slice that is used again.
 func fields(line []byte, into [][]byte) [][]byte {

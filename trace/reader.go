@@ -137,10 +137,10 @@ func (r *Reader) open() error {
 		r.format, err = formatNamed(r.options.Format)
 	} else {
 		beginning, failed := r.in.Peek(peeked)
-		if failed != nil && len(beginning) == 0 && !errors.Is(failed, io.EOF) {
-			return r.failed(failed)
-		}
 		r.format, err = formatOf(r.name, beginning)
+		if err != nil && failed != nil && !errors.Is(failed, io.EOF) {
+			err = r.failed(failed)
+		}
 	}
 	if err == nil {
 		r.decoder = r.format.start(r)

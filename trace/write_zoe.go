@@ -48,6 +48,8 @@ func zoeLoss(j *Job) string {
 	switch {
 	case len(app.Components) != 1:
 		return "it has several components"
+	case app.Components[0].Count < 1:
+		return "it has no core replica"
 	case app.Kind != dovetail.Batch:
 		return "its kind is " + string(app.Kind)
 	case j.Tasks != nil:
