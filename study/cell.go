@@ -63,7 +63,7 @@ func (r *runner) simulate(ctx context.Context, i int, w *workload) (*report.Sche
 // play simulates a cell with the core of the daemon.
 func (r *runner) play(ctx context.Context, i int, c dovetail.Config, w *workload, jobs []trace.Job) (*report.Schedule, error) {
 	o := sim.Options{
-		Nodes: r.Nodes, Config: c, Model: r.Model, Faults: r.Faults, Seed: w.seed, Placements: r.Placements,
+		Nodes: r.Nodes, Config: c, Model: r.Model, Faults: r.Faults, Seed: w.seed, Placements: r.Timelines,
 		Progress: func(_, ended int, _ time.Duration) { r.advance(i, float64(ended)/float64(len(jobs))) },
 	}
 	if r.Hash {
@@ -74,7 +74,7 @@ func (r *runner) play(ctx context.Context, i int, c dovetail.Config, w *workload
 		return nil, err
 	}
 	s.Refused = w.refused
-	if r.Placements {
+	if r.Timelines {
 		s.Nodes, s.Epoch = r.Nodes, sim.Epoch()
 		for k := range s.Jobs { // all of them fit, so runs are numbered as jobs are
 			s.Jobs[k].Run, s.Jobs[k].App = dovetail.RunID(k+1), jobs[k].App

@@ -23,10 +23,11 @@ type Sweep struct {
 	Nodes    []dovetail.Node
 	Zoe      bool // by the model of Zoe's own simulator (sim/zoe), on one machine with all that the nodes have
 
-	Faults     sim.Faults
-	Model      sim.Model // nil: sim.Linear
-	Hash       bool      // Metrics.JournalHash is wanted
-	Placements bool      // timelines are wanted; for small workloads
+	Faults    sim.Faults
+	Model     sim.Model // nil: sim.Linear
+	Hash      bool      // Metrics.JournalHash is wanted
+	Digests   bool      // Result.Digest is wanted: what pictures are drawn from
+	Timelines bool      // with Digests: timelines are wanted as well; for small workloads
 
 	Workers  int                          // cells that run at once; 0: as many as Go runs threads
 	Keep     func(*report.Schedule) error // gets each schedule before it is forgotten, one at a time and in the order of the results; may be nil
@@ -42,7 +43,7 @@ type Progress struct {
 // Result is what is kept of a cell.
 type Result struct {
 	Metrics report.Metrics
-	Digest  *report.Digest
+	Digest  *report.Digest   // if asked for: some hundred kilobytes
 	Refused []report.Refusal // jobs that were left out; the same ones in all cells of a seed
 }
 
@@ -160,26 +161,30 @@ func newRunner(s *Sweep, workers int) *runner {
 
 // work simulates cells until there are no more.
 func (r *runner) work(ctx context.Context) error {
-	for {
+	for ctx.Err() == nil {
 		select {
 		case r.room <- struct{}{}:
 		case <-ctx.Done():
-			return nil
+			continue
 		}
 		i, ok := r.next()
-		if !ok || ctx.Err() != nil {
-			return nil
+		if !ok {
+			break
 		}
 		w := r.seeds[i/len(r.Configs)]
 		s, err := r.simulate(ctx, i, w)
 		if err != nil {
 			return err
 		}
-		result := &Result{Metrics: s.Metrics(), Digest: s.Digest(), Refused: s.Refused}
+		result := &Result{Metrics: s.Metrics(), Refused: s.Refused}
+		if r.Digests {
+			result.Digest = s.Digest()
+		}
 		if err := r.finish(i, w, result, s); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // next returns the cell that is to be simulated next.
