@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/dovetail-sched/dovetail/sim"
 	"github.com/dovetail-sched/dovetail/sim/zoe"
@@ -42,6 +43,7 @@ type simulateOptions struct {
 	PerRun  string // file
 	Force   bool
 	Workers int
+	Command string // for the report: how to repeat it
 }
 
 const simulateLong = `Simulate a workload under other policies: what would they have made of it? The very same code decides as in the
@@ -81,6 +83,7 @@ func newSimulate(e *environment, run func(context.Context, *simulateOptions) err
 			if err := o.read(&w, cmd.Flags().Changed); err != nil {
 				return usageError{err}
 			}
+			o.Command = commandLine(cmd)
 			return orDefault(run, e.simulate)(cmd.Context(), &o)
 		},
 	}
@@ -112,6 +115,22 @@ func newSimulate(e *environment, run func(context.Context, *simulateOptions) err
 		"workload": generatorNames(), "policy": policyNames(), "alloc": allocNames(), "preempt": {"true", "false", "both"}, "compat": {"zoe"},
 	})
 	return cmd
+}
+
+// commandLine returns the command with the flags that were given, as a shell reads it.
+func commandLine(cmd *cobra.Command) string {
+	line := cmd.CommandPath()
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		value := f.Value.String()
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			value = strings.Join(list.GetSlice(), ",")
+		}
+		if strings.ContainsAny(value, " ()*$&;|<>\"'\\") || value == "" {
+			value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+		}
+		line += " --" + f.Name + "=" + value
+	})
+	return line
 }
 
 // complete offers words for flags.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -22,17 +21,40 @@ const (
 	figuresPath = "figures"
 )
 
-// reportDirectory makes the directory of a report. One with something in it is left alone unless forced.
-func reportDirectory(dir string, force bool) error {
-	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return dovetail.Errorf(dovetail.Invalid, "cannot write a report into %s: %v; choose another directory with --out", dir, err)
-	case len(entries) > 0 && !force:
-		return dovetail.Errorf(dovetail.Conflict, "%s is not empty; choose another directory, or replace what is in it with --force", dir)
+// A timeline shows at most so many jobs on so many nodes: package report draws none of more.
+const (
+	timelineJobs  = 60
+	timelineNodes = 12
+)
+
+// free makes sure, before anything is simulated, that nothing is overwritten unless that was asked for.
+func (o *simulateOptions) free() error {
+	if o.Out != "" {
+		entries, err := os.ReadDir(o.Out)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return dovetail.Errorf(dovetail.Invalid, "cannot write a report into %s: %v; choose another directory with --out", o.Out, err)
+		case len(entries) > 0 && !o.Force:
+			return dovetail.Errorf(dovetail.Conflict, "%s is not empty; choose another directory, or replace what is in it with --force", o.Out)
+		}
 	}
-	if err := os.MkdirAll(filepath.Join(dir, figuresPath), 0o777); err != nil {
+	if o.PerRun == "" || o.Force {
+		return nil
+	}
+	if info, err := os.Stat(o.PerRun); err == nil && info.Mode().IsRegular() {
+		out := fileOutput{File: o.PerRun}
+		return out.exists()
+	}
+	return nil
+}
+
+// makeDirectory makes the directory of the report, if there is to be one.
+func (o *simulateOptions) makeDirectory() error {
+	if o.Out == "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Join(o.Out, figuresPath), 0o777); err != nil {
 		return dovetail.Errorf(dovetail.Invalid, "cannot make the directory of the report: %v; choose another one with --out", err)
 	}
 	return nil
@@ -51,14 +73,14 @@ func (o *simulateOptions) runFiles() []fileOutput {
 }
 
 // writeReport fills the directory of a report.
-func (e *environment) writeReport(ctx context.Context, s *simulation, o *simulateOptions, doc *report.Document) error {
+func (s *simulation) writeReport(o *simulateOptions, doc *report.Document) error {
 	var digests []*report.Digest
 	for i := range s.results {
 		digests = append(digests, s.results[i].Digest)
 	}
 	figures := report.Figures(digests)
 	page := report.Report{
-		Title: "Simulation of " + printable(o.workload()), About: s.about, Notes: s.notices, Document: *doc, Figures: figures,
+		Title: "Simulation of " + printable(o.workload()), Command: o.Command, About: s.about, Notes: s.notices, Document: *doc, Figures: figures,
 	}
 	for _, f := range []struct {
 		name string

@@ -27,26 +27,24 @@ type simulation struct {
 }
 
 func (e *environment) simulate(ctx context.Context, o *simulateOptions) error {
-	if o.Out != "" {
-		if err := reportDirectory(o.Out, o.Force); err != nil {
-			return err
-		}
+	if err := o.free(); err != nil {
+		return err
 	}
-	s, err := e.newSimulation(ctx, o)
+	s, err := newSimulation(ctx, o)
 	if err != nil {
 		return err
 	}
 	if err := e.play(ctx, s, o); err != nil {
 		return err
 	}
-	if err := e.present(ctx, s, o); err != nil {
+	if err := e.present(s, o); err != nil {
 		return err
 	}
 	return e.broken(s)
 }
 
 // newSimulation reads the cluster and the trace.
-func (e *environment) newSimulation(ctx context.Context, o *simulateOptions) (*simulation, error) {
+func newSimulation(ctx context.Context, o *simulateOptions) (*simulation, error) {
 	nodes, err := clusterNodes(o)
 	if err != nil {
 		return nil, err
@@ -56,8 +54,8 @@ func (e *environment) newSimulation(ctx context.Context, o *simulateOptions) (*s
 		return nil, err
 	}
 	s := &simulation{sweep: study.Sweep{
-		Configs: o.configs(config), Nodes: nodes, Zoe: o.Zoe, Faults: o.Faults, Model: o.Model, Hash: o.Hash, Placements: o.Timeline,
-		Workers: o.Workers,
+		Configs: o.configs(config), Nodes: nodes, Zoe: o.Zoe, Faults: o.Faults, Model: o.Model, Workers: o.Workers,
+		Hash: o.Hash, Digests: o.Out != "", Timelines: o.Timeline,
 	}}
 	for i := range o.Seeds {
 		s.sweep.Seeds = append(s.sweep.Seeds, o.Seed+uint64(i))
@@ -76,6 +74,10 @@ func (e *environment) newSimulation(ctx context.Context, o *simulateOptions) (*s
 			return nil, err
 		}
 		return w.Jobs, nil
+	}
+	if o.Timeline && (len(first.Jobs) > timelineJobs || len(nodes) > timelineNodes) {
+		return nil, dovetail.Errorf(dovetail.Invalid, "--timeline shows at most %d jobs on %d nodes, not %d on %d; take fewer with --jobs and --cluster",
+			timelineJobs, timelineNodes, len(first.Jobs), len(nodes))
 	}
 	if o.Zoe && len(nodes) > 1 {
 		s.notices = append(s.notices, fmt.Sprintf("Zoe's simulator knows one machine: the %d nodes are taken for one", len(nodes)))
@@ -141,6 +143,9 @@ func clusterNodes(o *simulateOptions) ([]dovetail.Node, error) {
 // play simulates all cells, and writes what became of every run where that is wanted. Cells that are done are kept when it is
 // interrupted.
 func (e *environment) play(ctx context.Context, s *simulation, o *simulateOptions) error {
+	if err := o.makeDirectory(); err != nil {
+		return err
+	}
 	bar := e.newBar()
 	s.sweep.Progress = bar.show
 	run := func(w io.Writer) error {
@@ -170,14 +175,14 @@ func (e *environment) play(ctx context.Context, s *simulation, o *simulateOption
 }
 
 // present writes the report, and prints the figures.
-func (e *environment) present(ctx context.Context, s *simulation, o *simulateOptions) error {
+func (e *environment) present(s *simulation, o *simulateOptions) error {
 	s.notices = append(s.notices, s.refused()...)
 	for _, n := range s.notices {
 		e.say("Notice: %s.", printable(n))
 	}
 	doc := s.document()
 	if o.Out != "" {
-		if err := e.writeReport(ctx, s, o, &doc); err != nil {
+		if err := s.writeReport(o, &doc); err != nil {
 			return err
 		}
 	}

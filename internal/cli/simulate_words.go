@@ -93,7 +93,7 @@ func (o *simulateOptions) readWorkload() error {
 }
 
 // maxSeeds bounds a sweep.
-const maxSeeds = 10_000
+const maxSeeds = 1000
 
 // readCells checks the names of policies and allocators.
 func (o *simulateOptions) readCells() error {
