@@ -114,7 +114,8 @@ func (o *ownLines) app(text []byte) (*dovetail.Application, error) {
 	if err := strict(text, &in); err != nil {
 		return nil, faultf("app", "%s", plainly(err))
 	}
-	app := &in.Application
+	app := new(dovetail.Application) // of its own: the text of the components is not kept
+	*app = in.Application
 	components, ok := o.components[string(in.Components)]
 	if !ok && len(in.Components) > 0 {
 		if err := strict(in.Components, &components); err != nil {

@@ -202,9 +202,9 @@ func share(n, all int) string {
 	return strconv.FormatFloat(p, 'f', 1, 64) + " %"
 }
 
-// amount writes a number with one decimal, if it needs one, and large ones with three digits.
+// amount writes a number with one decimal, if it needs one; large and small ones with three digits.
 func amount(v float64) string {
-	if v >= 1e6 {
+	if v >= 1e6 || v > 0 && v < 0.1 {
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
 	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
