@@ -28,7 +28,7 @@ func podColumns() []string {
 	return []string{"cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "qos", "creation_time", "deletion_time", "scheduled_time"}
 }
 
-func startOpenb(*Reader) decoder { return &podLines{apps: newApps()} }
+func startOpenb() decoder { return &podLines{apps: newApps()} }
 
 func (p *podLines) notices() []string {
 	var all []string

@@ -50,7 +50,7 @@ func (e *exact) UnmarshalJSON(data []byte) error {
 	d, err := seconds("seconds", data)
 	var f *fault
 	if errors.As(err, &f) {
-		return fmt.Errorf(f.format, f.args...)
+		return errors.New(f.message)
 	}
 	*e = exact(d)
 	return err
@@ -63,7 +63,7 @@ type ownLines struct {
 	components map[string][]dovetail.Component
 }
 
-func startOwn(*Reader) decoder {
+func startOwn() decoder {
 	return &ownLines{apps: map[string]*dovetail.Application{}, components: map[string][]dovetail.Component{}}
 }
 

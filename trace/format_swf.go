@@ -43,7 +43,7 @@ const (
 	swfCancelled     = 5
 )
 
-func startSWF(*Reader) decoder { return &swfLines{apps: newApps()} }
+func startSWF() decoder { return &swfLines{apps: newApps()} }
 
 func (s *swfLines) notices() []string {
 	var all []string

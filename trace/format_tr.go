@@ -18,7 +18,7 @@ type taskLines struct {
 	id     int64
 }
 
-func startTasks(*Reader) decoder { return &taskLines{apps: newApps()} }
+func startTasks() decoder { return &taskLines{apps: newApps()} }
 
 func (*taskLines) notices() []string { return nil }
 

@@ -10,7 +10,7 @@ type zoeLines struct {
 	fields [][]byte
 }
 
-func startZoe(*Reader) decoder { return &zoeLines{apps: newApps()} }
+func startZoe() decoder { return &zoeLines{apps: newApps()} }
 
 func (*zoeLines) notices() []string { return nil }
 

@@ -24,9 +24,9 @@ type Format struct {
 	Name string
 	Doc  string // one line for people
 
-	suffix string                  // of names of files, without .gz
-	looks  func(line []byte) bool  // whether a line may be one of this format
-	start  func(r *Reader) decoder // of a file
+	suffix string                 // of names of files, without .gz
+	looks  func(line []byte) bool // whether a line may be one of this format
+	start  func() decoder         // of a file
 }
 
 // decoder reads the lines of a file.

@@ -21,18 +21,14 @@ const (
 )
 
 // fault is what is wrong with a field of a line.
-type fault struct {
-	field  string
-	format string
-	args   []any
-}
+type fault struct{ field, message string }
 
-func (f *fault) Error() string {
-	return fmt.Sprintf("field %q: %s", f.field, fmt.Sprintf(f.format, f.args...))
-}
+func (f *fault) Error() string { return fmt.Sprintf("field %q: %s", f.field, f.message) }
 
 // faultf returns a fault of a field.
-func faultf(field, format string, args ...any) error { return &fault{field, format, args} }
+func faultf(field, format string, args ...any) error {
+	return &fault{field, fmt.Sprintf(format, args...)}
+}
 
 // shown returns a field as a message shows it: short, and in quotes.
 func shown(text []byte) string {

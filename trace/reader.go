@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"time"
 
 	"github.com/dovetail-sched/dovetail"
 )
@@ -39,7 +40,7 @@ type Reader struct {
 	jobs    int
 	bad     int
 	faults  []string
-	last    Job
+	last    time.Duration // submission of the last job
 	early   int           // jobs that were submitted before the one before them
 	ids     map[int64]int // line of each job; nil: not checked
 }
@@ -143,7 +144,7 @@ func (r *Reader) open() error {
 		}
 	}
 	if err == nil {
-		r.decoder = r.format.start(r)
+		r.decoder = r.format.start()
 	}
 	return err
 }
@@ -205,11 +206,11 @@ func (r *Reader) job(line []byte) (Job, bool, error) {
 	case !ok:
 		return Job{}, false, nil
 	}
-	if r.jobs > 0 && j.Submit < r.last.Submit {
+	if r.jobs > 0 && j.Submit < r.last {
 		r.early++
 	}
 	r.jobs++
-	r.last = j
+	r.last = j.Submit
 	return j, true, nil
 }
 

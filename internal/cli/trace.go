@@ -193,10 +193,10 @@ func demand(cores, gib, gpus float64, suffix string) string {
 // share writes n of all as a percentage.
 func share(n, all int) string {
 	p := 100 * float64(n) / float64(all)
-	switch {
-	case n == all:
+	switch n {
+	case all:
 		return "all"
-	case n == 0:
+	case 0:
 		return "none"
 	}
 	return strconv.FormatFloat(p, 'f', 1, 64) + " %"

@@ -61,7 +61,7 @@ func (e *environment) traceConvert(ctx context.Context, o *traceConvertOptions) 
 	if o.To == trace.Zoe {
 		write = trace.WriteZoe
 	}
-	change := func(jobs jobs) jobs { return jobs }
+	change := func(jobs jobStream) jobStream { return jobs }
 	if o.Expect {
 		change = trace.Expect
 	}
@@ -123,7 +123,7 @@ trace: since its beginning, not since its first job. In the part, time begins at
 }
 
 func (e *environment) traceCut(ctx context.Context, o *traceCutOptions) error {
-	return e.rewrite(ctx, &o.In, &o.Out, func(jobs jobs) jobs { return trace.Cut(jobs, o.Window) }, trace.Write)
+	return e.rewrite(ctx, &o.In, &o.Out, func(jobs jobStream) jobStream { return trace.Cut(jobs, o.Window) }, trace.Write)
 }
 
 // traceScaleOptions is what `dovetail trace scale` was asked to change.
@@ -166,14 +166,14 @@ Given together, they are applied together. A replica count is never changed.`,
 }
 
 func (e *environment) traceScale(ctx context.Context, o *traceScaleOptions) error {
-	return e.rewrite(ctx, &o.In, &o.Out, func(jobs jobs) jobs { return trace.Scale(jobs, o.Factors) }, trace.Write)
+	return e.rewrite(ctx, &o.In, &o.Out, func(jobs jobStream) jobStream { return trace.Scale(jobs, o.Factors) }, trace.Write)
 }
 
-// jobs is a trace that is being read.
-type jobs = iter.Seq2[trace.Job, error]
+// jobStream is a trace that is being read.
+type jobStream = iter.Seq2[trace.Job, error]
 
 // rewrite changes a trace while it is read, and writes it.
-func (e *environment) rewrite(ctx context.Context, in *traceInput, out *fileOutput, change func(jobs) jobs, write func(io.Writer, jobs) error) error {
+func (e *environment) rewrite(ctx context.Context, in *traceInput, out *fileOutput, change func(jobStream) jobStream, write func(io.Writer, jobStream) error) error {
 	f, err := trace.Open(ctx, in.File)
 	if err != nil {
 		return err
