@@ -104,7 +104,7 @@ func (e *environment) await(ctx context.Context, c *client.Client, run dovetail.
 	id := strconv.FormatInt(int64(run), 10)
 	var output *follower
 	if follow {
-		output = e.newFollower(ctx, c, id, logsOptions{Both: true})
+		output = e.newFollower(ctx, c, id, logsOptions{Both: true, Index: -1, Tail: -1})
 	}
 	var last dovetail.RunStatus
 	err := e.watchRun(ctx, c, id, func(d *client.RunDetail) (bool, error) {
