@@ -43,9 +43,12 @@ type Rank [2]float64
 func (r Rank) Less(o Rank) bool { return r[0] < o[0] || r[0] == o[0] && r[1] < o[1] }
 
 // Order is one queueing discipline. Rank is pure and finite.
+//
+// If the rank of a waiting run moves, it moves steadily: the first entry is linear in now (rounding aside: to 1 part in 10¹³), the
+// second stands still. The core relies on it to rank only those afresh that can have come to the front.
 type Order struct {
 	Name     string
-	Moves    bool // the rank of a waiting run changes with time
+	Moves    bool // the rank of a waiting run changes with time, linearly
 	Shrinks  bool // the rank of a run in service changes with the work done and the replicas it holds
 	Backfill bool // runs behind one that does not fit may start
 	Rank     func(j *Job, now time.Time) Rank

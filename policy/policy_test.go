@@ -88,3 +88,33 @@ func TestOrders(t *testing.T) {
 		})
 	}
 }
+
+// TestMovingRanksAreLinear holds what the core relies on: between two moments the rank of a waiting run is on the straight line.
+func TestMovingRanksAreLinear(t *testing.T) {
+	for _, o := range Orders() {
+		if !o.Moves {
+			continue
+		}
+		t.Run(o.Name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				j := Job{
+					Submitted: t0.Add(-time.Duration(rapid.Int64Range(0, 1<<55).Draw(t, "waited"))),
+					Expected:  time.Duration(rapid.Int64Range(-1, 1<<55).Draw(t, "expected")),
+					All:       Extent{rapid.IntRange(0, 100_000).Draw(t, "replicas"), rapid.Float64Range(0, 1e9).Draw(t, "area")},
+				}
+				span := rapid.Int64Range(1, 1<<55).Draw(t, "span")
+				at := rapid.Int64Range(0, span).Draw(t, "at")
+				a, b := o.Rank(&j, t0), o.Rank(&j, t0.Add(time.Duration(span)))
+				r := o.Rank(&j, t0.Add(time.Duration(at)))
+				share := float64(at) / float64(span)
+				line := a[0]*(1-share) + b[0]*share
+				if math.Abs(r[0]-line) > 1e-13*max(math.Abs(a[0]), math.Abs(b[0])) {
+					t.Fatalf("rank %g is not on the line between %g and %g: %g", r[0], a[0], b[0], line)
+				}
+				if r[1] != a[1] || r[1] != b[1] {
+					t.Fatalf("the second entry moves: %g, %g, %g", a[1], r[1], b[1])
+				}
+			})
+		})
+	}
+}

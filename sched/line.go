@@ -76,10 +76,11 @@ func (r *run) waits(version uint32) bool { return r.entry == version && r.state 
 func (e *entry) valid() bool   { return e.r.waits(e.version) }
 func (a *arrival) valid() bool { return a.r.waits(a.version) }
 
-// line is the waiting runs. Entries of an order that does not move are kept sorted; those of one that moves are ranked afresh
-// whenever they are asked for. Arrivals is sorted by when the runs began to wait, then by ID.
+// line is the waiting runs. Entries of an order that does not move are kept sorted; of one that moves it has a front. Arrivals is
+// sorted by when the runs began to wait, then by ID.
 type line struct {
-	sorted   []entry
+	sorted   []entry // not so if the order moves
+	front    front
 	fresh    []entry // not sorted in yet
 	arrivals []arrival
 	n        int // runs waiting
@@ -112,8 +113,8 @@ func (l *line) compact() {
 	l.arrivals = slices.DeleteFunc(l.arrivals, func(a arrival) bool { return !a.valid() })
 }
 
-// settle sorts new entries in.
-func (l *line) settle() {
+// settle sorts new entries in, or, if the order moves, adds them to its front.
+func (l *line) settle(moves bool) {
 	for len(l.sorted) > 0 && !l.sorted[0].valid() {
 		l.sorted = l.sorted[1:]
 	}
@@ -121,6 +122,12 @@ func (l *line) settle() {
 		l.arrivals = l.arrivals[1:]
 	}
 	if len(l.fresh) == 0 {
+		return
+	}
+	if moves {
+		l.sorted = append(l.sorted, l.fresh...)
+		l.front.near = append(l.front.near, l.fresh...)
+		l.fresh = l.fresh[:0]
 		return
 	}
 	slices.SortFunc(l.fresh, func(a, b entry) int { return a.key.compare(&b.key) })
@@ -141,6 +148,7 @@ func (l *line) settle() {
 // rerank computes every key anew: the order, or a priority, changed.
 func (c *Core) rerank(now time.Time) {
 	c.ranking++
+	c.line.front = front{}
 	c.line.compact()
 	c.line.fresh = append(c.line.fresh, c.line.sorted...)
 	c.line.sorted = nil
@@ -157,7 +165,7 @@ func (c *Core) overdue(r *run, now time.Time) bool {
 
 // waiting yields the runs that may be started: overdue ones by the time they began to wait, then the others in order.
 func (c *Core) waiting(now time.Time) iter.Seq[*run] {
-	c.line.settle()
+	c.line.settle(c.order.Moves)
 	return func(yield func(*run) bool) {
 		if c.cfg.MaxWait > 0 {
 			for i := range c.line.arrivals {
@@ -183,45 +191,69 @@ func (c *Core) waiting(now time.Time) iter.Seq[*run] {
 
 // inOrder yields the entries of the line in order.
 func (c *Core) inOrder(now time.Time) iter.Seq[*entry] {
+	if c.order.Moves {
+		return c.moving(now)
+	}
 	return func(yield func(*entry) bool) {
-		if !c.order.Moves {
-			for i := range c.line.sorted {
-				if !yield(&c.line.sorted[i]) {
-					return
-				}
+		for i := range c.line.sorted {
+			if !yield(&c.line.sorted[i]) {
+				return
 			}
+		}
+	}
+}
+
+// moving yields the entries of a line that moves in order: from its front, as long as that reaches, and then from all of it.
+func (c *Core) moving(now time.Time) iter.Seq[*entry] {
+	l := &c.line
+	return func(yield func(*entry) bool) {
+		var last *key
+		more := true
+		if l.front.covers(now) {
+			last, more = c.ahead(now, nil, yield)
+		}
+		if more {
+			c.scan(now)
+			last, more = c.ahead(now, last, yield)
+		}
+		if !more {
 			return
 		}
-		for i := range c.line.sorted {
-			e := &c.line.sorted[i]
-			e.key.rank = c.order.Rank(&e.job, now)
-		}
-		var last *entry
-		for k := 16; ; k *= 4 {
-			first := c.line.first(k, last)
-			for _, e := range first {
-				if !yield(e) {
+		l.rank(c.order.Rank, now)
+		for k := 64; ; k *= 4 {
+			first := l.first(k, last)
+			for _, i := range first {
+				if !yield(&l.sorted[i]) {
 					return
 				}
 			}
 			if len(first) < k {
 				return
 			}
-			last = first[k-1]
+			last = &l.sorted[first[k-1]].key
 		}
 	}
 }
 
-// first selects the k entries with the lowest keys above that of an entry, in order. Few are wanted of many, as a rule.
-func (l *line) first(k int, above *entry) []*entry {
-	best := make([]*entry, 0, k+1)
+// rank ranks every entry by a time.
+func (l *line) rank(rank func(*policy.Job, time.Time) policy.Rank, at time.Time) {
 	for i := range l.sorted {
 		e := &l.sorted[i]
-		if len(best) == k && e.key.compare(&best[k-1].key) >= 0 || above != nil && e.key.compare(&above.key) <= 0 || !e.valid() {
+		e.key.rank = rank(&e.job, at)
+	}
+}
+
+// first returns where the k entries with the lowest keys above another are, in order; nil: above none. Few are wanted of many, as
+// a rule.
+func (l *line) first(k int, above *key) []int {
+	best := make([]int, 0, k+1)
+	for i := range l.sorted {
+		e := &l.sorted[i]
+		if len(best) == k && e.key.compare(&l.sorted[best[k-1]].key) >= 0 || above != nil && e.key.compare(above) <= 0 || !e.valid() || e.r.held {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(best, e, func(a, b *entry) int { return a.key.compare(&b.key) })
-		best = slices.Insert(best, at, e)
+		at, _ := slices.BinarySearchFunc(best, e, func(a int, b *entry) int { return l.sorted[a].key.compare(&b.key) })
+		best = slices.Insert(best, at, i)
 		best = best[:min(len(best), k)]
 	}
 	return best

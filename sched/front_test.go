@@ -1,0 +1,88 @@
+package sched
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/policy"
+)
+
+// inFull is the first runs of the waiting line as c.waiting is to yield them, by ranking all of them.
+func inFull(c *Core, now time.Time, n int) []dovetail.RunID {
+	var all []entry
+	for _, r := range c.runs {
+		if r.state == dovetail.Queued && !r.held {
+			e := entry{r: r, key: c.key(r, now)}
+			e.job = r.job(now)
+			e.key.rank = c.order.Rank(&e.job, now)
+			all = append(all, e)
+		}
+	}
+	slices.SortFunc(all, func(a, b entry) int { return a.key.compare(&b.key) })
+	var ids []dovetail.RunID
+	for i := range all[:min(n, len(all))] {
+		ids = append(ids, all[i].r.id)
+	}
+	return ids
+}
+
+// TestFront holds the order in which a moving line is walked against a full ranking, while runs come and go and time passes: few
+// of the line or many are asked for, soon again or much later.
+func TestFront(t *testing.T) {
+	var moving []string
+	for _, o := range policy.Orders() {
+		if o.Moves {
+			moving = append(moving, o.Name)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := dovetail.DefaultConfig()
+		cfg.Policy = rapid.SampledFrom(moving).Draw(t, "policy")
+		c, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, next := epoch, dovetail.RunID(1)
+		apply := func(e dovetail.Event) {
+			if err := c.Apply(now, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		enter := func(n int) {
+			for range n {
+				seconds := rapid.SampledFrom([]int{1, 2, 60, 61, 3600, 100_000}).Draw(t, "seconds")
+				app := &dovetail.Application{
+					Name: "a", Kind: rapid.SampledFrom([]dovetail.Kind{dovetail.Batch, dovetail.Interactive}).Draw(t, "kind"),
+					Priority: max(0, rapid.IntRange(-8, 2).Draw(t, "priority")), Expected: dovetail.Duration(time.Duration(seconds) * time.Second),
+					Components: []dovetail.Component{{Name: "c", Count: rapid.IntRange(1, 3).Draw(t, "count"), Resources: dovetail.Resources{1000, 1 << 30}}},
+				}
+				apply(dovetail.Submitted{Run: &dovetail.Run{ID: next, Name: "a", App: app, Hold: rapid.IntRange(0, 30).Draw(t, "hold") == 0}})
+				next++
+				now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 500}).Draw(t, "gap")) * time.Millisecond)
+			}
+		}
+		enter(rapid.IntRange(1, 150).Draw(t, "runs"))
+		for range rapid.IntRange(1, 25).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 50, 3_000, 100_000, 50_000_000}).Draw(t, "ms")) * time.Millisecond)
+			n := rapid.SampledFrom([]int{1, 2, 10, 60, 1000}).Draw(t, "wanted")
+			var got []dovetail.RunID
+			for r := range c.waiting(now) {
+				if got = append(got, r.id); len(got) == n {
+					break
+				}
+			}
+			if want := inFull(c, now, n); !slices.Equal(got, want) {
+				t.Fatalf("at %s the line begins with\n%v, want\n%v", now.Sub(epoch), got, want)
+			}
+			for _, id := range got[:min(len(got), rapid.IntRange(0, 5).Draw(t, "gone"))] {
+				c.leave(c.runs[id]) // as if it were put into service
+				c.runs[id].state = dovetail.Running
+			}
+			enter(rapid.IntRange(0, 5).Draw(t, "more"))
+		}
+	})
+}
