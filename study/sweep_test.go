@@ -41,7 +41,9 @@ func job(id int64, core, elastic int) trace.Job {
 }
 
 // figure2 returns the four jobs of seed 004, figure 2.
-func figure2() []trace.Job { return []trace.Job{job(1, 3, 4), job(2, 3, 3), job(3, 3, 5), job(4, 3, 2)} }
+func figure2() []trace.Job {
+	return []trace.Job{job(1, 3, 4), job(2, 3, 3), job(3, 3, 5), job(4, 3, 2)}
+}
 
 // always returns the same jobs for each seed.
 func always(jobs []trace.Job) func(context.Context, uint64) ([]trace.Job, error) {

@@ -58,7 +58,7 @@ elastic replicas do not all fit the empty cluster, and they are left out of ever
 same jobs. A notice says how many they are.
 
 Without --preempt all runs wait in one line, whatever their kind, as in the evaluation of Zoe. With it, interactive
-runs go first, and an arrival that ranks higher takes elastic replicas of those in service at once.
+runs go first, and an arrival may jump the order in which those in service are served.
 
 --compat zoe asks the model of Zoe's own simulator instead, with its rules, on one machine of all the nodes' cpu and
 memory: a baseline to compare with.

@@ -156,7 +156,11 @@ func (e *environment) play(ctx context.Context, s *simulation, o *simulateOption
 		var err error
 		s.results, err = s.sweep.Run(ctx)
 		bar.leave()
-		if err != nil && (ctx.Err() == nil || len(s.results) == 0) {
+		switch {
+		case err != nil && ctx.Err() == nil:
+			return err
+		case err != nil && len(s.results) == 0:
+			e.say("Interrupted: no cell is done.")
 			return err
 		}
 		s.stopped = err

@@ -104,7 +104,8 @@ func TestBar(t *testing.T) {
 		b.leave()
 		want := ""
 		if screen {
-			want = "\r" + barText(study.Progress{Total: 2}, 0) + "\x1b[K\r\x1b[K"
+			const wipe = "\x1b[K"
+			want = "\r" + barText(study.Progress{Total: 2}, 0) + wipe + "\r" + wipe
 		}
 		if diff := cmp.Diff(want, errOut.String()); diff != "" {
 			t.Errorf("screen %v (-want +got):\n%s", screen, diff)
