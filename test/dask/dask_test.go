@@ -21,8 +21,8 @@ import (
 	"github.com/dovetail-sched/dovetail/client"
 )
 
-// patience bounds every wait: ten times what a quiet machine needs.
-const patience = 5 * time.Minute
+// patience bounds all waits together. A quiet machine needs half a minute, one on which four others compute two and a half.
+const patience = 8 * time.Minute
 
 // nodes hold one run at full scale, 2100m, and leave 300m free; a core takes 900m. So a second run fits only where elastic
 // workers of the first one are taken away, and since the first one has all it can use, they are.
