@@ -109,7 +109,7 @@ func newSimulate(e *environment, run func(context.Context, *simulateOptions) err
 	f.BoolVar(&o.Timeline, "timeline", false, "draw each cell as a timeline into --out; for at most 60 jobs on 12 nodes")
 	f.StringVar(&o.Out, "out", "", "write a report into this `directory`: a page, tables, figures, every run")
 	f.StringVar(&o.PerRun, "per-run", "", "write what became of every run into this CSV `file`")
-	f.BoolVar(&o.Force, "force", false, "replace what is in --out and --per-run")
+	f.BoolVar(&o.Force, "force", false, "replace files that exist, in --out and of --per-run")
 	f.IntVar(&o.Workers, "workers", 0, "how `many` cells run at once (default: one a core)")
 	complete(cmd, map[string][]string{
 		"workload": generatorNames(), "policy": policyNames(), "alloc": allocNames(), "preempt": {"true", "false", "both"}, "compat": {"zoe"},

@@ -36,7 +36,7 @@ func (o *simulateOptions) free() error {
 		case err != nil:
 			return dovetail.Errorf(dovetail.Invalid, "cannot write a report into %s: %v; choose another directory with --out", o.Out, err)
 		case len(entries) > 0 && !o.Force:
-			return dovetail.Errorf(dovetail.Conflict, "%s is not empty; choose another directory, or replace what is in it with --force", o.Out)
+			return dovetail.Errorf(dovetail.Conflict, "%s is not empty; choose another directory, or replace files of the same names with --force", o.Out)
 		}
 	}
 	if o.PerRun == "" || o.Force {

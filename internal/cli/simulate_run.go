@@ -11,6 +11,7 @@ import (
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/describe"
+	"github.com/dovetail-sched/dovetail/policy"
 	"github.com/dovetail-sched/dovetail/report"
 	"github.com/dovetail-sched/dovetail/sim"
 	"github.com/dovetail-sched/dovetail/study"
@@ -79,11 +80,26 @@ func newSimulation(ctx context.Context, o *simulateOptions) (*simulation, error)
 		return nil, dovetail.Errorf(dovetail.Invalid, "--timeline shows at most %d jobs on %d nodes, not %d on %d; take fewer with --jobs and --cluster",
 			timelineJobs, timelineNodes, len(first.Jobs), len(nodes))
 	}
+	if n := unknown(first.Jobs); n > 0 && !o.Zoe {
+		s.notices = append(s.notices, fmt.Sprintf("%d of %d jobs say nothing of how long they run; policies that ask for it assume %s of each",
+			n, len(first.Jobs), span(policy.UnknownTime)))
+	}
 	if o.Zoe && len(nodes) > 1 {
 		s.notices = append(s.notices, fmt.Sprintf("Zoe's simulator knows one machine: the %d nodes are taken for one", len(nodes)))
 	}
 	s.about = o.about(nodes, len(first.Jobs))
 	return s, nil
+}
+
+// unknown returns how many jobs tell policies nothing of their runtime.
+func unknown(jobs []trace.Job) int {
+	n := 0
+	for i := range jobs {
+		if jobs[i].Run(0).Expected() == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // configs returns the configuration of each cell of a seed.

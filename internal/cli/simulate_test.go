@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"context"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -71,6 +74,27 @@ func TestSimulateOptions(t *testing.T) {
 		if diff := cmp.Diff(tc.want, got); diff != "" || (err != nil) != (tc.want == nil) {
 			t.Errorf("%s: error %v, options (-want +got):\n%s", tc.reason, err, diff)
 		}
+	}
+}
+
+// TestSimulateInterrupted shows that who interrupts before anything is done is told so, and that no file is left behind.
+func TestSimulateInterrupted(t *testing.T) {
+	e, out, errOut := testEnvironment(nil)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(signalled{syscall.SIGINT})
+	file := filepath.Join(t.TempDir(), "runs.csv")
+	o := simulateOptions{
+		Workload: "zoe-testbed", Seeds: 1, Policies: []string{"fifo"}, Allocs: []string{"rigid"}, Preempt: "false", PerRun: file,
+	}
+	err := e.simulate(ctx, &o)
+	if code := e.finish(ctx, err); code != exitInterrupted {
+		t.Errorf("exit code %d of %v; want %d", code, err, exitInterrupted)
+	}
+	if diff := cmp.Diff("Interrupted: no cell is done.\n", errOut.String()); diff != "" || out.Len() > 0 {
+		t.Errorf("printed %q, and (-want +got):\n%s", out, diff)
+	}
+	if left, _ := filepath.Glob(file + "*"); len(left) > 0 {
+		t.Errorf("%v are left behind", left)
 	}
 }
 
