@@ -87,6 +87,7 @@ type History struct {
 	Placements []Placement       `json:"placements"`           // in order of time
 	Neighbours []Neighbour       `json:"neighbours,omitempty"` // in order of From, then Run
 	Usage      Usage             `json:"usage"`                // sum over its replicas; MemoryPeak is the largest
+	App        *Application      `json:"app,omitempty"`        // if asked for
 }
 
 // Neighbour is another run that had replicas on one of the run's nodes for some time.
@@ -109,6 +110,8 @@ type Explanation struct {
 	Behind   RunID      `json:"behind,omitempty"`   // the run that must go first
 	Needs    []Need     `json:"needs,omitempty"`    // of its core; of all of it with the rigid allocator
 	Unblock  []string   `json:"unblock,omitempty"`  // each by itself would make room for it
+
+	ExpectedStart *Expectation `json:"expectedStart,omitempty"` // of a run that waits; absent when nobody can tell
 }
 
 // Need is what one component asks for, and how much of it fits now.

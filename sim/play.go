@@ -68,7 +68,8 @@ type player struct {
 	turner  *engine.Turner
 	start   time.Time // the workload's times count from here
 	jobs    []trace.Job
-	next    int // job to be submitted
+	next    int              // job to be submitted
+	about   []dovetail.RunID // the play is over when these have ended; nil: when all have
 
 	out     *report.Schedule
 	index   map[dovetail.RunID]int // into out.Jobs
@@ -99,7 +100,7 @@ func newPlayer(o Options, core *sched.Core, cluster *Cluster, start time.Time, j
 func (p *player) play(ctx context.Context) (*report.Schedule, error) {
 	for {
 		now, ok := p.upcoming()
-		if !ok || p.next == len(p.jobs) && len(p.index) == 0 || p.o.Until > 0 && now.Sub(p.start) > p.o.Until {
+		if !ok || p.over() || p.o.Until > 0 && now.Sub(p.start) > p.o.Until {
 			break
 		}
 		if p.turns++; p.turns%1024 == 0 {
@@ -121,6 +122,20 @@ func (p *player) play(ctx context.Context) (*report.Schedule, error) {
 		p.out.Hash = d.Sum()
 	}
 	return p.out, nil
+}
+
+// over reports whether every run has ended; or those have that are all the play is about.
+func (p *player) over() bool {
+	if p.about == nil {
+		return p.next == len(p.jobs) && len(p.index) == 0
+	}
+	for len(p.about) > 0 {
+		if _, open := p.index[p.about[0]]; open || p.about[0] >= p.core.Next() {
+			return false
+		}
+		p.about = p.about[1:]
+	}
+	return true
 }
 
 // upcoming returns when the next turn is due, and false if none ever is.

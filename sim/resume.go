@@ -25,6 +25,9 @@ type Present struct {
 
 	// Arrivals are submitted from now on, in this order. Submit counts from Now. Their IDs must not be those of runs there are.
 	Arrivals []trace.Job
+
+	// About names the runs that matter: the play is over when they have ended. Nil: when all have.
+	About []dovetail.RunID
 }
 
 // Resume plays on from the present state of a running system until every run has ended or nothing more can happen. Runs in service
@@ -68,7 +71,7 @@ func Resume(ctx context.Context, o Options, from Present) (*report.Schedule, err
 		arrivals[i].Submit += past
 	}
 	p := newPlayer(o, core, cluster, start, arrivals)
-	p.out.Epoch = start
+	p.out.Epoch, p.about = start, from.About
 	for _, n := range nodes {
 		p.out.Capacity = p.out.Capacity.Plus(n.Capacity)
 	}
