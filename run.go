@@ -99,7 +99,7 @@ type Usage struct {
 // Config is what can be switched while the system runs; every change is an event.
 type Config struct {
 	Policy           string   `json:"policy"`                     // name of a policy.Order
-	Alloc            string   `json:"alloc"`                      // rigid, malleable or flexible
+	Alloc            string   `json:"alloc"`                      // rigid, malleable, flexible or eager
 	Reclaim          string   `json:"reclaim"`                    // any (Algorithm 1) or lower
 	Preempt          bool     `json:"preempt,omitempty"`          // an arrival of higher rank may jump the serving order
 	InteractiveFirst bool     `json:"interactiveFirst,omitempty"` // interactive runs rank before all others of their priority

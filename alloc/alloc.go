@@ -2,7 +2,7 @@
 //
 // An allocator sees runs in the order of the policy and a Fitter that knows what fits where. It never touches a core
 // replica that runs. Rigid, malleable and flexible are seed 004, section 8.2 and figure 2; flexible is its Algorithm 1,
-// generalised from one count of units to vectors on nodes.
+// generalised from one count of units to vectors on nodes. Eager is our own: docs/adr/0008.
 package alloc
 
 import (
@@ -49,7 +49,7 @@ type Named[R any] struct {
 
 // All returns every allocator.
 func All[R any]() []Named[R] {
-	return []Named[R]{{"rigid", Rigid[R]}, {"malleable", Malleable[R]}, {"flexible", Flexible[R]}}
+	return []Named[R]{{"rigid", Rigid[R]}, {"malleable", Malleable[R]}, {"flexible", Flexible[R]}, {"eager", Eager[R]}}
 }
 
 // Find returns the allocator with this name; the error lists the names there are.
@@ -70,8 +70,11 @@ func Rigid[R any](f Fitter[R], l Line[R]) {
 	for r := range l.Serving {
 		f.Grow(r)
 	}
+	var next R
+	whole := func() bool { return f.Core(next) && f.Grow(next) }
 	for w := range l.Waiting {
-		if f.Try(func() bool { return f.Core(w) && f.Grow(w) }) {
+		next = w
+		if f.Try(whole) {
 			l.Started(w)
 		} else if !l.Blocked(w) {
 			return
@@ -106,16 +109,32 @@ func Flexible[R any](f Fitter[R], l Line[R]) {
 			saturated = true
 		}
 	}
+	admit(f, l, &saturated)
+}
+
+// Eager is Flexible without the condition on saturation: it always reclaims elastic replicas for the next run's core. An elastic
+// replica is a loan, so that a core need not wait for one; who gets the loans is for the order to say.
+func Eager[R any](f Fitter[R], l Line[R]) {
+	repair(f, l)
+	for r := range l.Serving {
+		f.Grow(r)
+	}
+	l.Jumps = func(R) bool { return true }
+	admit(f, l, new(bool))
+}
+
+// admit starts waiting runs: in free capacity, or in that of elastic replicas if they may be reclaimed for it.
+func admit[R any](f Fitter[R], l Line[R], saturated *bool) {
 	for w := range l.Waiting {
 		switch {
 		case f.Core(w):
 			l.Started(w)
 			if !f.Grow(w) {
-				saturated = true
+				*saturated = true
 			}
-		case (l.Jumps(w) || !saturated && l.Idle(w)) && reclaim(f, w, l.Victims(w)):
+		case (l.Jumps(w) || !*saturated && l.Idle(w)) && reclaim(f, w, l.Victims(w)):
 			l.Started(w)
-			saturated = true
+			*saturated = true
 		case !l.Blocked(w):
 			return
 		}

@@ -158,15 +158,18 @@ func TestAllocators(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				total, rs := rapid.IntRange(1, 40).Draw(t, "total"), genRequests(t)
 				share(a.Share, total, rs)
-				used, waits := 0, false
+				used, cores, waits := 0, 0, false
 				for _, r := range rs {
 					switch {
+					case !r.placed && !waits && a.Name == "eager" && total-cores >= r.c:
+						t.Fatalf("request %d waits although all but %d units could be reclaimed: %s", r.id, cores, grants(rs))
 					case r.placed && waits:
 						t.Fatalf("request %d overtook another: %s", r.id, grants(rs))
 					case !r.placed && r.g > 0, r.g < 0, r.g > r.e:
 						t.Fatalf("request %d has %d elastic units: %s", r.id, r.g, grants(rs))
 					case r.placed:
 						used += r.c + r.g
+						cores += r.c
 					case !waits && a.Name != "rigid" && total-used >= r.c:
 						t.Fatalf("request %d waits although %d units are free: %s", r.id, total-used, grants(rs))
 					}

@@ -29,8 +29,15 @@ type Extent struct {
 	Area     float64
 }
 
-// Plus returns e and n more replicas of so many millicores and bytes.
+// Plus returns e and n more replicas of so many millicores and bytes. A replica that says nothing of one of them counts as if it
+// asked for one core, or one GiB: it is not a run of no size.
 func (e Extent) Plus(n int, millicores, bytes int64) Extent {
+	if millicores == 0 {
+		millicores = 1000
+	}
+	if bytes == 0 {
+		bytes = 1 << 30
+	}
 	e.Replicas += n
 	e.Area += float64(n) * (float64(millicores) / 1000) * (float64(bytes) / (1 << 30))
 	return e

@@ -178,7 +178,7 @@ func (d *draft) fitsWithout(f fitter, r *run, ended []*run) bool {
 // tryReclaim says how many elastic replicas of which runs would have to be reclaimed.
 func (d *draft) tryReclaim(f fitter, r *run) string {
 	said := ""
-	if d.c.cfg.Alloc != "flexible" {
+	if a := d.c.cfg.Alloc; a != "flexible" && a != "eager" {
 		return said // the others take nothing back
 	}
 	f.Try(func() bool {

@@ -31,7 +31,7 @@ func schedulingSettings() []setting {
 	return []setting{
 		oneOf("policy", "order of the waiting line: "+strings.Join(policyNames(), ", "),
 			func(c *dovetail.Config) *string { return &c.Policy }, policyNames()),
-		oneOf("alloc", "how capacity is shared: rigid, malleable or flexible",
+		oneOf("alloc", "how capacity is shared: rigid, malleable, flexible or eager",
 			func(c *dovetail.Config) *string { return &c.Alloc }, allocNames()),
 		oneOf("reclaim", "whose elastic replicas a newcomer's core may take: any, or those of runs of lower rank",
 			func(c *dovetail.Config) *string { return &c.Reclaim }, []string{"any", "lower"}),
