@@ -12,7 +12,7 @@ type Expectation struct {
 	Confidence float64    `json:"confidence"`      // share of the plays between Earliest and Latest, not counting these: 0.8
 	Plays      int        `json:"plays"`           // few of them make the interval coarse
 	Never      int        `json:"never,omitempty"` // plays in which it does not happen
-	Basis      string     `json:"basis"`           // what was assumed of runtimes and of later arrivals; one sentence for people
+	Basis      string     `json:"basis,omitempty"` // what was assumed of runtimes and of later arrivals; one sentence for people
 }
 
 // Alternative is another way to go on from the present state.

@@ -168,12 +168,60 @@ func (c *Client) History(ctx context.Context, q HistoryQuery) ([]dovetail.Histor
 	set(v, "class", q.Class)
 	set(v, "app", q.App)
 	setTime(v, "since", q.Since)
+	setTime(v, "until", q.Until)
+	setInt(v, "before", int64(q.Before))
 	setInt(v, "limit", int64(q.Limit))
+	if q.Replay {
+		v.Set("replay", "true")
+	}
 	var answer struct {
 		History []dovetail.History `json:"history"`
 	}
 	err := c.get(ctx, "/v1/history", v, &answer)
 	return answer.History, err
+}
+
+// AllHistory returns finished runs, newest end first, however many there are: it asks for page after page. After each one it calls
+// progress with how many runs there are so far; it may be nil. The limit is ignored.
+func (c *Client) AllHistory(ctx context.Context, q HistoryQuery, progress func(runs int)) ([]dovetail.History, error) {
+	var all []dovetail.History
+	for q.Limit = 1000; ; {
+		page, err := c.History(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if progress != nil {
+			progress(len(all))
+		}
+		if len(page) < q.Limit {
+			return all, nil
+		}
+		last := &page[len(page)-1].Status
+		q.Until, q.Before = *last.Ended, last.ID
+	}
+}
+
+// WhatIf says who would start when if something else were done from now on. Nothing is changed.
+func (c *Client) WhatIf(ctx context.Context, r WhatIfRequest) (dovetail.WhatIf, error) {
+	body := whatIf{Config: r.Config, Nodes: r.Nodes}
+	if r.Submit != nil {
+		s, err := r.Submit.body()
+		if err != nil {
+			return dovetail.WhatIf{}, err
+		}
+		body.Submit = &s
+	}
+	var answer dovetail.WhatIf
+	_, err := c.call(ctx, http.MethodPost, "/v1/whatif", body, &answer)
+	return answer, err
+}
+
+// whatIf is the body of POST /v1/whatif.
+type whatIf struct {
+	Config map[string]any  `json:"config,omitempty"`
+	Nodes  []dovetail.Node `json:"nodes,omitempty"`
+	Submit *submission     `json:"submit,omitempty"`
 }
 
 // runPath returns the path of a run, given by number or name, or of something below it.

@@ -78,10 +78,20 @@ type EventQuery struct {
 
 // HistoryQuery selects finished runs; zero fields select all.
 type HistoryQuery struct {
-	Class string // job class, exactly
-	App   string // name of the application, exactly
-	Since time.Time
-	Limit int // 0 means 100, at most 1000
+	Class  string // job class, exactly
+	App    string // name of the application, exactly
+	Since  time.Time
+	Until  time.Time      // ended before; with Before, also those that ended at this time and have a lower ID
+	Before dovetail.RunID // of the last run of the page before
+	Limit  int            // 0 means 100, at most 1000
+	Replay bool           // with applications, and without usage and neighbours
+}
+
+// WhatIfRequest is what would be done otherwise.
+type WhatIfRequest struct {
+	Config map[string]any  // members of dovetail.Config that would change, as JSON names them
+	Nodes  []dovetail.Node // that would be added
+	Submit *SubmitRequest  // what would be submitted; nil: nothing. Its key and what it says about holding are ignored
 }
 
 // Health says whether the daemon accepts work.

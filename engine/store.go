@@ -85,8 +85,11 @@ type EventFilter struct {
 
 // HistoryFilter selects finished runs; zero fields select all.
 type HistoryFilter struct {
-	Class string    // job class, exactly
-	App   string    // application name, exactly
-	Since time.Time // ended at or after
-	Limit int       // 0 means 100; at most 10,000
+	Class  string    // job class, exactly
+	App    string    // application name, exactly
+	Since  time.Time // ended at or after
+	Until  time.Time // ended before; with Before, also those that ended at this time and have a lower ID: the next page
+	Before dovetail.RunID
+	Limit  int  // 0 means 100; at most 10,000
+	Replay bool // what a replay needs: with applications, and without usage and neighbours, which take long to find
 }

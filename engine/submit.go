@@ -53,6 +53,13 @@ func classOf(app string, params map[string]string) string {
 	return b.String()
 }
 
+// Run returns the run that the submission would make, without a number, and without a name unless one was chosen.
+func (s *Submission) Run() *dovetail.Run {
+	r := s.run(0, s.App)
+	r.Name = s.Name
+	return r
+}
+
 // check reports what is wrong with a submission whatever the state.
 func (s *Submission) check() error {
 	if s.App == nil || len(s.App.Components) == 0 {

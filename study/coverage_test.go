@@ -116,12 +116,13 @@ func measure(t *testing.T, out *covered, cfg dovetail.Config, k knowledge, seed 
 		t.Fatal(err)
 	}
 	var guesses []guess
-	past, seen := NewExperience(), 0
+	past, ended, seen := NewExperience(), make(map[int64]bool), 0
 	store := &shadow{core: core}
 	store.see = func(c *sched.Core, at time.Time) {
 		for _, s := range c.Changed() {
 			if s.Outcome == dovetail.OutcomeSucceeded && s.Ended != nil {
 				j := &jobs[s.ID-1]
+				ended[j.ID] = true
 				past.Learn(j.App.Name, time.Duration(j.App.Expected), j.Runtime)
 			}
 		}
@@ -135,8 +136,8 @@ func measure(t *testing.T, out *covered, cfg dovetail.Config, k knowledge, seed 
 		}
 		f := Forecast{State: state, Now: at, Past: past, Plays: 24, Seed: uint64(seen)}
 		for i := range jobs {
-			if j := &jobs[i]; !sim.Epoch().Add(j.Submit).After(at) {
-				f.Recent, f.Span = append(f.Recent, Arrival{j.Submit, j.Run(1)}), at.Sub(sim.Epoch())
+			if j := &jobs[i]; ended[j.ID] {
+				f.Recent, f.Span = append(f.Recent, Arrival{sim.Epoch().Add(j.Submit), j.Run(1)}), at.Sub(sim.Epoch())
 			}
 		}
 		u, err := f.Play(t.Context())

@@ -29,16 +29,18 @@ type Forecast struct {
 	Config  dovetail.Config // zero: that of the state
 	Nodes   []dovetail.Node // added
 	Submit  *dovetail.Run   // submitted now, with the next ID; nil: nothing is
-	Recent  []Arrival       // what was submitted of late, in order: later arrivals are like these, from a random point on; may be empty
-	Span    time.Duration   // … within this time
+	Recent  []Arrival       // what was submitted within Span and has ended; later arrivals are like these and the runs there are
+	Span    time.Duration   // until now; 0: nothing is submitted later
 	Plays   int
 	Workers int // plays at once; 0: as many as Go runs threads
 	Seed    uint64
+
+	arrivals []Arrival // within Span, in order
 }
 
 // Arrival is a run that was submitted of late.
 type Arrival struct {
-	At  time.Duration // since the beginning of Forecast.Span
+	At  time.Time
 	Run *dovetail.Run
 }
 
@@ -49,6 +51,7 @@ type Future struct {
 	Cut   bool          // not one did before time was up: the figures are of a part of one play
 	Basis string        // for people
 	Runs  []WaitingRun  // by ID
+	plays []int         // their numbers
 	Took  time.Duration // of the computer
 }
 
@@ -94,7 +97,7 @@ func (f *Forecast) Play(ctx context.Context) (*Future, error) {
 	for k, err := range failed {
 		switch {
 		case err == nil && plays[k] != nil:
-			whole = append(whole, plays[k])
+			whole, u.plays = append(whole, plays[k]), append(u.plays, k)
 		case err != nil && !errors.Is(err, context.Cause(ctx)) && !errors.Is(err, ctx.Err()):
 			return nil, err
 		case err != nil && furthest == nil:
@@ -117,7 +120,11 @@ func (f *Forecast) survey() (*Future, []dovetail.RunID, error) {
 	}
 	u, about := &Future{Now: f.Now}, []dovetail.RunID{}
 	var sources [numSources]int
+	f.arrivals = slices.Clone(f.Recent)
 	for _, l := range core.Live(f.Now) {
+		if !l.Submitted.Before(f.Now.Add(-f.Span)) {
+			f.arrivals = append(f.arrivals, Arrival{l.Submitted, l.Run})
+		}
 		s := f.Past.source(l.Run)
 		if l.State != dovetail.Stopping {
 			sources[s]++
@@ -141,9 +148,10 @@ func (f *Forecast) survey() (*Future, []dovetail.RunID, error) {
 		u.Runs = append(u.Runs, WaitingRun{Run: &news})
 		about = append(about, news.ID)
 	}
+	slices.SortStableFunc(f.arrivals, func(a, b Arrival) int { return a.At.Compare(b.At) })
 	u.Basis = basis(sources)
-	if len(f.Recent) > 0 {
-		u.Basis += fmt.Sprintf("; later arrivals are like the %s of the last %s", count(len(f.Recent)), f.Span.Round(time.Second))
+	if f.Span > 0 && len(f.arrivals) > 0 {
+		u.Basis += fmt.Sprintf("; later arrivals are like the %s of the last %s", count(len(f.arrivals)), f.Span.Round(time.Second))
 	} else {
 		u.Basis += "; nothing else is submitted"
 	}
@@ -170,21 +178,21 @@ const firstLater = 1 << 60
 
 // later draws what is submitted after now: what was of late, from a random point on and round again.
 func (f *Forecast) later(l luck) []trace.Job {
-	if len(f.Recent) == 0 || f.Span <= 0 {
+	if len(f.arrivals) == 0 || f.Span <= 0 {
 		return nil
 	}
-	from := time.Duration(l.stream(math.MaxUint64).Int64N(int64(f.Span)))
-	i, _ := slices.BinarySearchFunc(f.Recent, from, func(a Arrival, t time.Duration) int { return cmp.Compare(a.At, t) })
+	from := f.Now.Add(-time.Duration(l.stream(math.MaxUint64).Int64N(int64(f.Span)))).Truncate(time.Microsecond)
+	i, _ := slices.BinarySearchFunc(f.arrivals, from, func(a Arrival, t time.Time) int { return a.At.Compare(t) })
 	jobs := make([]trace.Job, 0, maxLater)
 	for round := time.Duration(0); len(jobs) < maxLater; i++ {
-		if i == len(f.Recent) {
+		if i == len(f.arrivals) {
 			i, round = 0, round+f.Span
 		}
-		at := f.Recent[i].At + round - from
+		at := f.arrivals[i].At.Sub(from) + round
 		if at > horizon {
 			break
 		}
-		jobs = append(jobs, l.job(f.Recent[i].Run, firstLater+dovetail.RunID(len(jobs)), at.Truncate(time.Microsecond)))
+		jobs = append(jobs, l.job(f.arrivals[i].Run, firstLater+dovetail.RunID(len(jobs)), max(0, at)))
 	}
 	return jobs
 }

@@ -130,15 +130,17 @@ func (m *model) listEvents(f engine.EventFilter) []dovetail.EventRecord {
 func (m *model) listHistory(f engine.HistoryFilter) []dovetail.History {
 	var ended []dovetail.RunStatus
 	for _, r := range m.sortedRuns() {
-		if r.Ended != nil && (f.Class == "" || f.Class == r.Class) && (f.App == "" || f.App == r.App) && !r.Ended.Before(f.Since) {
+		if r.Ended != nil && (f.Class == "" || f.Class == r.Class) && (f.App == "" || f.App == r.App) && !r.Ended.Before(f.Since) &&
+			(f.Until.IsZero() || r.Ended.Before(f.Until) || r.Ended.Equal(f.Until) && r.ID < f.Before) {
 			ended = append(ended, r)
 		}
 	}
 	slices.SortStableFunc(ended, func(a, b dovetail.RunStatus) int { return b.Ended.Compare(*a.Ended) })
 	var found []dovetail.History
 	for _, r := range ended[:min(len(ended), cmp.Or(f.Limit, 100))] {
-		h := dovetail.History{Status: r, Neighbours: m.neighbours(r)}
-		if spec := m.submitted[r.ID]; spec != nil {
+		h := dovetail.History{Status: r}
+		spec := m.submitted[r.ID]
+		if spec != nil {
 			h.Params = spec.Params
 		}
 		for _, p := range m.placements {
@@ -146,6 +148,14 @@ func (m *model) listHistory(f engine.HistoryFilter) []dovetail.History {
 				h.Placements = append(h.Placements, p)
 			}
 		}
+		if f.Replay {
+			if spec != nil {
+				h.App = spec.App
+			}
+			found = append(found, h)
+			continue
+		}
+		h.Neighbours = m.neighbours(r)
 		for _, replica := range m.listReplicas(r.ID) {
 			h.Usage.CPU += replica.Usage.CPU
 			h.Usage.MemoryPeak = max(h.Usage.MemoryPeak, replica.Usage.MemoryPeak)

@@ -177,6 +177,11 @@ func drawHistoryFilter(rt *rapid.T, now int) engine.HistoryFilter {
 	if rapid.Bool().Draw(rt, "bounded") {
 		f.Since = at(rapid.IntRange(0, now).Draw(rt, "since"))
 	}
+	if rapid.Bool().Draw(rt, "paged") {
+		f.Until = at(rapid.IntRange(0, now).Draw(rt, "until"))
+		f.Before = dovetail.RunID(rapid.IntRange(0, highestRun).Draw(rt, "before"))
+	}
+	f.Replay = rapid.Bool().Draw(rt, "replay")
 	return f
 }
 

@@ -60,7 +60,7 @@ func testLimits(t *testing.T, fresh func(t *testing.T) func() S) {
 		_, err := s.Events(ctx, f)
 		refused(t, "Events out of bounds", err, dovetail.Invalid)
 	}
-	for _, f := range []engine.HistoryFilter{{Limit: -1}, {Limit: 10_001}} {
+	for _, f := range []engine.HistoryFilter{{Limit: -1}, {Limit: 10_001}, {Before: -1, Until: at(1)}, {Before: 7}} {
 		_, err := s.History(ctx, f)
 		refused(t, "History out of bounds", err, dovetail.Invalid)
 	}

@@ -72,10 +72,13 @@ type explainOutput struct{ Body dovetail.Explanation }
 
 // historyInput selects finished runs.
 type historyInput struct {
-	Class string    `query:"class" doc:"Job class, exactly"`
-	App   string    `query:"app" doc:"Name of the application, exactly"`
-	Since time.Time `query:"since" doc:"Submitted at or after"`
-	Limit int       `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+	Class  string    `query:"class" doc:"Job class, exactly"`
+	App    string    `query:"app" doc:"Name of the application, exactly"`
+	Since  time.Time `query:"since" doc:"Ended at or after"`
+	Until  time.Time `query:"until" doc:"Ended before; with the parameter before, also those that ended at this time and have a lower number: the next page"`
+	Before int64     `query:"before" minimum:"1" doc:"Number of the last run of the page before, which ended at the time until"`
+	Limit  int       `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+	Replay bool      `query:"replay" doc:"What a replay needs: with the applications, and without usage and neighbours, which take long to find"`
 }
 
 type historyOutput struct{ Body historyBody }
@@ -212,6 +215,7 @@ func (s *server) explain(ctx context.Context, in *RunInput) (*explainOutput, err
 		return nil, s.failure(ctx, err)
 	}
 	if alive {
+		why.ExpectedStart = s.expect(ctx, &why)
 		return &explainOutput{Body: why}, nil
 	}
 	status, _, err := s.reader.Run(ctx, id)
@@ -219,6 +223,19 @@ func (s *server) explain(ctx context.Context, in *RunInput) (*explainOutput, err
 		return nil, s.failure(ctx, err)
 	}
 	return &explainOutput{Body: epitaph(status)}, nil
+}
+
+// expect returns when a run will start that waits. An explanation without that is better than none.
+func (s *server) expect(ctx context.Context, why *dovetail.Explanation) *dovetail.Expectation {
+	if s.forecasts == nil || why.State != dovetail.Queued || why.Code == dovetail.OnHold {
+		return nil
+	}
+	x, err := s.forecasts.Expect(ctx, why.Run)
+	if err != nil {
+		s.log.WarnContext(ctx, "cannot tell when a run will start", "run", why.Run, "error", err)
+		return nil
+	}
+	return x
 }
 
 // epitaph explains a run that the core no longer knows.
@@ -231,7 +248,9 @@ func epitaph(r dovetail.RunStatus) dovetail.Explanation {
 }
 
 func (s *server) history(ctx context.Context, in *historyInput) (*historyOutput, error) {
-	h, err := s.reader.History(ctx, engine.HistoryFilter{Class: in.Class, App: in.App, Since: in.Since, Limit: in.Limit})
+	h, err := s.reader.History(ctx, engine.HistoryFilter{
+		Class: in.Class, App: in.App, Since: in.Since, Until: in.Until, Before: dovetail.RunID(in.Before), Limit: in.Limit, Replay: in.Replay,
+	})
 	if err != nil {
 		return nil, s.failure(ctx, err)
 	}

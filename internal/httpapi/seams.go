@@ -46,6 +46,14 @@ type Logs interface {
 	Log(ctx context.Context, r dovetail.Replica, stream string, from, limit int64, follow bool) (io.ReadCloser, error)
 }
 
+// Forecasts tell what is to be expected of runs that wait.
+type Forecasts interface {
+	// Expect returns when a waiting run is expected to start; nil if nobody can tell in the time that an answer may take.
+	Expect(ctx context.Context, run dovetail.RunID) (*dovetail.Expectation, error)
+	// WhatIf says who would start when under an alternative, next to what is expected as things are.
+	WhatIf(ctx context.Context, a dovetail.Alternative) (dovetail.WhatIf, error)
+}
+
 // Meter knows what replicas consume while they live; what those consumed that ended is on record.
 type Meter interface {
 	// Usage returns what a replica consumed so far; false if nothing is known of it.

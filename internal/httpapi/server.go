@@ -27,6 +27,7 @@ type Options struct {
 	Reader    engine.Reader
 	Logs      Logs          // nil: there are no logs
 	Meter     Meter         // nil: what replicas consume is said when they have ended
+	Forecasts Forecasts     // nil: nobody says when runs will start
 	Token     string        // who calls must know it; empty: only programs on this machine may call
 	Log       *slog.Logger  // nil: nothing is logged
 	Version   string        // of the program
@@ -41,6 +42,7 @@ type server struct {
 	reader    engine.Reader
 	logs      Logs
 	meter     Meter
+	forecasts Forecasts
 	token     string
 	log       *slog.Logger
 	version   string
@@ -73,7 +75,7 @@ func newServer(o Options) (*server, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	s := &server{
-		engine: o.Engine, reader: o.Reader, logs: o.Logs, meter: o.Meter, token: o.Token, log: log, version: o.Version,
+		engine: o.Engine, reader: o.Reader, logs: o.Logs, meter: o.Meter, forecasts: o.Forecasts, token: o.Token, log: log, version: o.Version,
 		maxBody: cmp.Or(o.MaxBody, DefaultMaxBody), timeout: cmp.Or(o.Timeout, DefaultTimeout),
 		heartbeat: cmp.Or(o.Heartbeat, DefaultHeartbeat),
 	}
@@ -87,6 +89,7 @@ func (s *server) register(mux *http.ServeMux) huma.API {
 	api := newAPI(mux)
 	api.UseMiddleware(s.measure, s.refuseUnknownQuery(api), s.limitTime)
 	s.registerRuns(api)
+	s.registerWhatIf(api)
 	s.registerEvents(api)
 	s.registerLogs(api)
 	s.registerCluster(api)

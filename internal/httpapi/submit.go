@@ -84,6 +84,11 @@ func (s *server) submission(in *submitInput) (engine.Submission, error) {
 	if err != nil {
 		return sub, err
 	}
+	return s.complete(sub, text, given)
+}
+
+// complete reads and checks the description of a submission and its parameters.
+func (s *server) complete(sub engine.Submission, text []byte, given map[string]string) (engine.Submission, error) {
 	if err := checkNames(sub); err != nil {
 		return sub, err
 	}
@@ -127,19 +132,28 @@ func (s *server) readJSON(in *submitInput) (engine.Submission, []byte, map[strin
 	if err != nil {
 		return none, nil, nil, err
 	}
-	var b submitBody
-	if err := strict(data, &b); err != nil {
+	sub, text, given, err := decodeSubmission(data)
+	if err != nil {
 		return none, nil, nil, err
 	}
-	if b.Key != "" && in.Key != "" && b.Key != in.Key {
+	if sub.Key != "" && in.Key != "" && sub.Key != in.Key {
 		return none, nil, nil, dovetail.Errorf(dovetail.Invalid, "the header Idempotency-Key and the member key differ; give one of them")
 	}
-	if b.Key == "" {
-		b.Key = in.Key
+	if sub.Key == "" {
+		sub.Key = in.Key
+	}
+	return sub, text, given, nil
+}
+
+// decodeSubmission reads the JSON form of a submission: what it says, the text of the description, and the parameters.
+func decodeSubmission(data []byte) (engine.Submission, []byte, map[string]string, error) {
+	var b submitBody
+	if err := strict(data, &b); err != nil {
+		return engine.Submission{}, nil, nil, err
 	}
 	text, err := specText(data, b.Spec)
 	if err != nil {
-		return none, nil, nil, err
+		return engine.Submission{}, nil, nil, err
 	}
 	given, err := stringMap(b.Params)
 	return engine.Submission{Name: b.Name, User: b.User, Key: b.Key, Hold: b.Hold, Wait: b.Wait}, text, given, err

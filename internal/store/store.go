@@ -46,8 +46,12 @@ func CheckEvents(f engine.EventFilter) (engine.EventFilter, error) {
 	return f, err
 }
 
-// CheckHistory returns the filter with its default limit filled in. A limit out of bounds is a dovetail.Invalid error.
+// CheckHistory returns the filter with its default limit filled in. A limit out of bounds and a cursor without its time are
+// dovetail.Invalid errors.
 func CheckHistory(f engine.HistoryFilter) (engine.HistoryFilter, error) {
+	if f.Before < 0 || f.Before > 0 && f.Until.IsZero() {
+		return f, dovetail.Errorf(dovetail.Invalid, "before is %d; expected the ID of a run that ended at the time until, or 0", f.Before)
+	}
 	var err error
 	f.Limit, err = limit(f.Limit, DefaultHistory, MaxHistory)
 	return f, err

@@ -120,22 +120,34 @@ func (s *Store) History(ctx context.Context, f engine.HistoryFilter) ([]dovetail
 	for _, id := range slices.Backward(s.order) {
 		r := s.runs[id]
 		if r.Ended != nil && (f.Class == "" || f.Class == r.Class) && (f.App == "" || f.App == r.App) &&
-			(f.Since.IsZero() || !r.Ended.Before(f.Since)) {
+			(f.Since.IsZero() || !r.Ended.Before(f.Since)) && beforePage(&r, f) {
 			ended = append(ended, r)
 		}
 	}
 	slices.SortStableFunc(ended, func(a, b dovetail.RunStatus) int { return b.Ended.Compare(*a.Ended) })
 	var found []dovetail.History
 	for _, r := range ended[:min(len(ended), f.Limit)] {
-		found = append(found, s.history(r))
+		found = append(found, s.history(r, f.Replay))
 	}
 	return found, nil
 }
 
-func (s *Store) history(r dovetail.RunStatus) dovetail.History {
+// beforePage reports whether a run ended before the time of the filter, or at it with a lower ID.
+func beforePage(r *dovetail.RunStatus, f engine.HistoryFilter) bool {
+	return f.Until.IsZero() || r.Ended.Before(f.Until) || r.Ended.Equal(f.Until) && r.ID < f.Before
+}
+
+func (s *Store) history(r dovetail.RunStatus, replay bool) dovetail.History {
 	h := dovetail.History{Status: r, Placements: inTime(s.placements[r.ID])}
-	if spec := s.submitted[r.ID]; spec != nil {
+	spec := s.submitted[r.ID]
+	if spec != nil {
 		h.Params = spec.Params
+	}
+	if replay {
+		if spec != nil {
+			h.App = spec.App
+		}
+		return h
 	}
 	for _, replica := range s.replicas[r.ID] {
 		h.Usage.CPU += replica.Usage.CPU

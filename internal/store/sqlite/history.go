@@ -88,52 +88,69 @@ func (s *Store) history(ctx context.Context, f engine.HistoryFilter) ([]dovetail
 	if !f.Since.IsZero() {
 		c.add("ended >= ?", f.Since.UnixMicro())
 	}
+	if !f.Until.IsZero() {
+		c.add("(ended, runs.id) < (?, ?)", f.Until.UnixMicro(), int64(f.Before))
+	}
 	c.args = append(c.args, f.Limit)
 	var found []dovetail.History
+	var apps []int64
 	err := s.query(ctx, func(rows *sql.Rows) (bool, error) {
-		h, err := scanHistory(rows)
-		found = append(found, h)
+		h, app, err := scanHistory(rows)
+		found, apps = append(found, h), append(apps, app)
 		return true, err
-	}, "SELECT runs.id, status, spec FROM runs LEFT JOIN submissions ON submissions.run = runs.id"+c.where()+
+	}, "SELECT runs.id, status, spec, submissions.app FROM runs LEFT JOIN submissions ON submissions.run = runs.id"+c.where()+
 		" ORDER BY ended DESC, runs.id DESC LIMIT ?", c.args...)
+	application := s.applicationsIn(ctx, s.readers)
 	for i := 0; i < len(found) && err == nil; i++ {
-		err = s.complete(ctx, &found[i])
+		h := &found[i]
+		if err = s.placements(ctx, h); err != nil {
+			break
+		}
+		switch {
+		case !f.Replay:
+			err = s.complete(ctx, h)
+		case apps[i] != 0:
+			h.App, err = application(apps[i])
+		}
 	}
 	return found, err
 }
 
-func scanHistory(rows *sql.Rows) (h dovetail.History, err error) {
+// scanHistory returns a run, and the number of its application; 0: there is none.
+func scanHistory(rows *sql.Rows) (h dovetail.History, app int64, err error) {
 	var id int64
 	var status, spec []byte
-	if err := rows.Scan(&id, &status, &spec); err != nil {
-		return h, err
+	var number sql.NullInt64
+	if err := rows.Scan(&id, &status, &spec, &number); err != nil {
+		return h, 0, err
 	}
 	if err := decode(status, &h.Status, "the status of run", id); err != nil || spec == nil {
-		return h, err
+		return h, 0, err
 	}
 	var params struct {
 		Params map[string]string `json:"params"`
 	}
 	err = decode(spec, &params, "the submission of run", id)
 	h.Params = params.Params
-	return h, err
+	return h, number.Int64, err
 }
 
-// complete adds the placements, the usage and the neighbours of a run whose status is known.
-func (s *Store) complete(ctx context.Context, h *dovetail.History) error {
-	id, end := int64(h.Status.ID), *h.Status.Ended
-	err := s.query(ctx, func(rows *sql.Rows) (bool, error) {
+// placements adds the placements of a run.
+func (s *Store) placements(ctx context.Context, h *dovetail.History) error {
+	return s.query(ctx, func(rows *sql.Rows) (bool, error) {
 		p := dovetail.Placement{Slot: dovetail.Slot{Run: h.Status.ID}}
 		var at int64
 		err := rows.Scan(&p.Component, &p.Elastic, &p.Node, &p.N, &at)
 		p.At = time.UnixMicro(at).UTC()
 		h.Placements = append(h.Placements, p)
 		return true, err
-	}, "SELECT component, elastic, node, n, at FROM placements WHERE run = ? ORDER BY at, id", id)
-	if err != nil {
-		return err
-	}
-	err = s.readers.QueryRowContext(ctx, "SELECT coalesce(sum(cpu), 0), coalesce(max(memory_peak), 0), coalesce(sum(bytes_read), 0), "+
+	}, "SELECT component, elastic, node, n, at FROM placements WHERE run = ? ORDER BY at, id", int64(h.Status.ID))
+}
+
+// complete adds the usage and the neighbours of a run whose placements are known.
+func (s *Store) complete(ctx context.Context, h *dovetail.History) error {
+	id, end := int64(h.Status.ID), *h.Status.Ended
+	err := s.readers.QueryRowContext(ctx, "SELECT coalesce(sum(cpu), 0), coalesce(max(memory_peak), 0), coalesce(sum(bytes_read), 0), "+
 		"coalesce(sum(bytes_written), 0) FROM replicas WHERE run = ?", id).
 		Scan((*int64)(&h.Usage.CPU), &h.Usage.MemoryPeak, &h.Usage.Read, &h.Usage.Written)
 	if err != nil {
