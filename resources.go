@@ -69,8 +69,11 @@ func (r Resources) Count(room Resources, limit int) int {
 		if r[k] <= 0 {
 			continue
 		}
+		if room[k] < r[k] {
+			return min(limit, 0)
+		}
 		if n := room[k] / r[k]; n < int64(limit) {
-			limit = int(max(n, 0))
+			limit = int(n)
 		}
 	}
 	return limit

@@ -105,6 +105,7 @@ type Space struct {
 	isOld []bool   // … per node
 	heap  []candidate
 	free  dovetail.Resources
+	grown int64 // see Grown
 }
 
 // vertex summarises a subtree: an upper bound of what is free on one of its open nodes, and the best key among those.
@@ -115,7 +116,7 @@ type vertex struct {
 }
 
 // NewSpace returns a space without nodes.
-func NewSpace(o Order) *Space { return &Space{order: o} }
+func NewSpace(o Order) *Space { return &Space{order: o, grown: 1} }
 
 // Len returns the number of nodes.
 func (s *Space) Len() int { return len(s.nodes) }
@@ -126,6 +127,13 @@ func (s *Space) Node(i int) *Node { return &s.nodes[i] }
 // Free returns what is free in all, on nodes that may get new replicas.
 func (s *Space) Free() dovetail.Resources { return s.free }
 
+// Grown returns a number that is another one whenever some node may have more room than when it was asked for before. While it
+// is the same, what did not fit does not fit.
+func (s *Space) Grown() int64 { return s.grown }
+
+// Rewind makes Grown return what it did before some replicas were placed and taken away again, and nothing else happened.
+func (s *Space) Rewind(grown int64) { s.grown = grown }
+
 // SetOrder changes the preference among nodes.
 func (s *Space) SetOrder(o Order) {
 	s.order = o
@@ -134,6 +142,7 @@ func (s *Space) SetOrder(o Order) {
 
 // Add adds a node with nothing on it and returns its number.
 func (s *Space) Add(n Node) int {
+	s.grown++
 	n.Free = n.Capacity
 	s.nodes = append(s.nodes, n)
 	s.isOld = append(s.isOld, false)
@@ -148,6 +157,7 @@ func (s *Space) Add(n Node) int {
 
 // Update changes what a node is; what is placed on it stays.
 func (s *Space) Update(i int, f func(n *Node)) {
+	s.grown++
 	n := &s.nodes[i]
 	s.free = s.free.Minus(available(n))
 	used := n.Capacity.Minus(n.Free)
@@ -167,6 +177,9 @@ func available(n *Node) dovetail.Resources {
 
 // Take puts n replicas on node i whether they fit or not; a negative n takes them away.
 func (s *Space) Take(i int, each dovetail.Resources, n int) {
+	if n < 0 {
+		s.grown++
+	}
 	node := &s.nodes[i]
 	s.free = s.free.Minus(available(node))
 	node.Free = node.Free.Minus(each.Times(n))
@@ -234,11 +247,12 @@ func (s *Space) Holds(sh *Shape, n int, extra []dovetail.Resources) bool {
 		if !node.open() || !matches(sh.Nodes, node.Labels) {
 			continue
 		}
-		free := node.Free
-		if extra != nil {
-			free = free.Plus(extra[i])
+		if extra == nil {
+			n -= sh.Each.Count(node.Free, n)
+		} else {
+			n -= sh.Each.Count(node.Free.Plus(extra[i]), n)
 		}
-		if n -= sh.Each.Count(free, n); n <= 0 {
+		if n <= 0 {
 			return true
 		}
 	}
@@ -274,6 +288,10 @@ func (s *Space) Place(sh *Shape, n int) []Spot {
 }
 
 func matches(want, labels map[string]string) bool {
+	return len(want) == 0 || hasAll(want, labels)
+}
+
+func hasAll(want, labels map[string]string) bool {
 	for k, v := range want { //dovetail:anyorder every entry must match
 		if labels[k] != v {
 			return false
@@ -287,6 +305,7 @@ func (s *Space) rebuild() {
 	for half < len(s.nodes) {
 		half *= 2
 	}
+	s.grown++
 	s.tree = make([]vertex, 2*half)
 	s.stale = s.stale[:0]
 	clear(s.isOld)

@@ -177,3 +177,29 @@ func TestPlaceMany(t *testing.T) {
 		t.Errorf("%d steps, %d replicas on one node", len(spots), most)
 	}
 }
+
+// TestRules holds what a class rules out against a look at every node: it never rules out what fits.
+func TestRules(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := NewSpace(Orders()[0])
+		for range rapid.IntRange(1, 10).Draw(t, "nodes") {
+			s.Add(Node{Capacity: genResources(t, 400, "capacity"), Up: true})
+		}
+		each := genResources(t, 100, "each")
+		c := &Class{Each: Classify(each)}
+		for k := range each {
+			if c.Each[k] > each[k] || 4*c.Each[k] < 3*each[k] {
+				t.Fatalf("%v is of the class %v", each, c.Each)
+			}
+		}
+		for range rapid.IntRange(1, 20).Draw(t, "steps") {
+			n := rapid.IntRange(1, 20).Draw(t, "n")
+			if s.Rules(c, n) {
+				if s.Holds(&Shape{Each: each}, n, nil) {
+					t.Fatalf("%d × %v are ruled out and fit", n, each)
+				}
+			}
+			s.Take(rapid.IntRange(0, s.Len()-1).Draw(t, "node"), each, rapid.IntRange(-3, 3).Draw(t, "take"))
+		}
+	})
+}

@@ -80,7 +80,7 @@ func (c *Core) submitted(now time.Time, spec *dovetail.Run) error {
 	}
 	a := c.apps[spec.App]
 	if a == nil {
-		a = newApp(spec.App)
+		a = c.newApp(spec.App)
 		if a.core == 0 {
 			return dovetail.Errorf(dovetail.Invalid, "submitted: application %s has no core replica", spec.App.Name)
 		}

@@ -25,13 +25,12 @@ type draft struct {
 	ended []*run
 
 	started []*run
-	order   []*run                // runs in service, in order, or nil if nobody asked yet
-	nofit   map[*place.Shape]bool // not one more such replica fits
-	failed  map[*app]bool         // a run of this application was blocked; so is every later one
-	passed  bool                  // in this round a run was passed over
-	again   bool                  // what happened in this round may let a run start that was passed over
-	reasons map[*run]dovetail.ReasonCode
-	blocked []*run // keys of reasons, in order
+	order   []*run // runs in service, in order, or nil if nobody asked yet
+	round   int    // what applications know not to fit they know of one round; never the same again
+	shut    int    // how many steps there were when last an application was found not to fit
+	passed  bool   // in this round a run was passed over
+	again   bool   // what happened in this round may let a run start that was passed over
+	blocked []*run // those that are judged, in order
 }
 
 // step is one change of a grant.
@@ -81,7 +80,7 @@ func (c *Core) draft(now time.Time) *draft {
 	})
 	d := &c.scratch
 	if d.c == nil {
-		*d = draft{c: c, nofit: make(map[*place.Shape]bool), failed: make(map[*app]bool), reasons: make(map[*run]dovetail.ReasonCode)}
+		*d = draft{c: c, round: 1}
 	}
 	d.now = now
 	return d
@@ -104,11 +103,16 @@ func (d *draft) note(r *run, ci int, cl class, spots []place.Spot) {
 
 // back takes back every step from a mark on.
 func (d *draft) back(mark int) {
+	grown, only := d.c.space.Grown(), d.shut <= mark
 	for len(d.steps) > mark {
 		s := d.steps[len(d.steps)-1]
+		only = only && s.delta > 0
 		d.steps = d.steps[:len(d.steps)-1]
 		d.c.shift(s.r, s.ci, s.cl, s.node, -s.delta)
 		d.tried = append(d.tried, s.r)
+	}
+	if only {
+		d.c.space.Rewind(grown)
 	}
 }
 
@@ -128,7 +132,10 @@ func (d *draft) undo() {
 		d.c.crave(r)
 	}
 	d.forget()
-	clear(d.reasons)
+	for _, r := range d.blocked {
+		r.judged = false
+	}
+	d.shut = 0
 	clear(d.tried)
 	clear(d.started)
 	clear(d.ended)
@@ -256,7 +263,7 @@ func (d *draft) allocate() {
 		l.Blocked = func(w *run) bool {
 			w.comps = nil
 			d.passed = true
-			d.failed[w.app] = true
+			w.app.failed = d.round
 			d.because(w, dovetail.NoCapacity)
 			examined++
 			return d.c.order.Backfill && examined < backfillDepth && !d.c.overdue(w, d.now)
@@ -269,9 +276,17 @@ func (d *draft) allocate() {
 }
 
 // forget drops what is known not to fit: capacity became free.
-func (d *draft) forget() {
-	clear(d.nofit)
-	clear(d.failed)
+func (d *draft) forget() { d.round++ }
+
+// isFull reports whether it is known that not one more replica of a component fits.
+func (d *draft) isFull(a *app, ci int) bool { return a.full[ci] == d.round }
+
+// setFull notes whether that is so.
+func (d *draft) setFull(a *app, ci int, full bool) {
+	a.full[ci] = 0
+	if full {
+		a.full[ci] = d.round
+	}
 }
 
 // sort sorts runs by the order of the policy now. What was sorted before takes little time.
@@ -319,7 +334,7 @@ func (d *draft) backwards() iter.Seq[*run] {
 func (d *draft) victims(w *run) iter.Seq[*run] {
 	own := d.c.key(w, d.now)
 	return func(yield func(*run) bool) {
-		if d.failed[w.app] || !w.needs().Fits(d.c.space.Free().Plus(d.c.loose)) || !d.c.wouldHold(w) {
+		if w.app.failed == d.round || !w.needs().Fits(d.c.space.Free().Plus(d.c.loose)) || !d.c.wouldHold(w) {
 			return
 		}
 		for v := range d.backwards() {
@@ -408,37 +423,41 @@ func (d *draft) saturated(w *run) bool {
 	if d.c.cfg.Alloc != "flexible" || d.jumps(w) {
 		return false
 	}
-	return slices.ContainsFunc(d.c.hungry, (*app).isHungry) || !d.idle(w)
+	return !d.idle(w) || slices.ContainsFunc(d.c.hungry, (*app).isHungry)
 }
 
 func (d *draft) because(w *run, code dovetail.ReasonCode) {
-	if _, ok := d.reasons[w]; !ok {
+	if !w.judged {
+		w.judged = true
 		d.blocked = append(d.blocked, w)
 	}
-	d.reasons[w] = code
+	w.why = code
 }
 
 // explain returns the reasons that changed, by run.
 func (d *draft) explain() []dovetail.Reason {
 	behind := dovetail.Behind
 	for _, w := range d.blocked {
-		if d.reasons[w] != dovetail.NoReason && d.c.overdue(w, d.now) {
+		if w.why != dovetail.NoReason && d.c.overdue(w, d.now) {
 			behind = dovetail.WaitOverdue
 			break
 		}
 	}
 	for _, r := range d.c.mute {
-		if _, ok := d.reasons[r]; !ok && !r.held && !r.ending {
+		if !r.judged && !r.held && !r.ending {
 			d.because(r, behind)
 		}
 	}
 	var changed []dovetail.Reason
 	for _, w := range d.blocked {
-		if d.reasons[w] == dovetail.NoCapacity && d.saturated(w) {
-			d.reasons[w] = dovetail.Saturated
+		if w.chosen {
+			continue
 		}
-		if code := d.reasons[w]; code != w.reason && !w.chosen {
-			changed = append(changed, dovetail.Reason{Run: w.id, Code: code})
+		if w.why == dovetail.NoCapacity && d.saturated(w) {
+			w.why = dovetail.Saturated
+		}
+		if w.why != w.reason {
+			changed = append(changed, dovetail.Reason{Run: w.id, Code: w.why})
 		}
 	}
 	slices.SortFunc(changed, func(a, b dovetail.Reason) int { return cmp.Compare(a.Run, b.Run) })

@@ -73,7 +73,7 @@ func (c *Core) missing(a *app, all bool) int {
 func (c *Core) Fit(spec *dovetail.Application) error {
 	a := c.apps[spec]
 	if a == nil {
-		a = newApp(spec)
+		a = c.newApp(spec)
 	}
 	if c.fits(a); len(c.nodes) == 0 || a.ever {
 		return nil

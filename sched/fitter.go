@@ -22,13 +22,13 @@ func (f fitter) Core(r *run) bool {
 				continue
 			}
 			sh := &r.app.shapes[ci]
-			if f.nofit[sh] {
+			if f.isFull(r.app, ci) {
 				return false
 			}
 			spots := f.c.space.Place(sh, n)
 			f.note(r, ci, core, spots)
 			if n -= count(spots); n > 0 {
-				f.nofit[sh] = n == r.app.spec.Components[ci].Count && len(spots) == 0
+				f.setFull(r.app, ci, n == r.app.spec.Components[ci].Count && len(spots) == 0)
 				return false
 			}
 		}
@@ -39,11 +39,14 @@ func (f fitter) Core(r *run) bool {
 // mayFit gives a newcomer room for its counts, and rules out what cannot fit by the sum of free capacity.
 func (f fitter) mayFit(r *run) bool {
 	if r.comps == nil {
-		if f.failed[r.app] || !r.app.need.Fits(f.c.space.Free()) {
+		a := r.app
+		if a.failed == f.round || a.shut == f.c.space.Grown() || !a.need.Fits(f.c.space.Free()) {
 			return false
 		}
-		for ci := range r.app.shapes {
-			if !f.c.space.Holds(&r.app.shapes[ci], f.c.asks(r.app, ci), nil) {
+		for ci := range a.shapes {
+			n := f.c.asks(a, ci)
+			if n > 0 && f.c.space.Rules(a.class[ci], n) || !f.c.space.Holds(&a.shapes[ci], n, nil) {
+				a.shut, f.shut = f.c.space.Grown(), len(f.steps)
 				return false
 			}
 		}
@@ -219,7 +222,7 @@ func (f fitter) Grow(r *run) bool {
 		return false
 	})
 	for ci := range r.app.shapes {
-		delete(f.nofit, &r.app.shapes[ci]) // it was found while r held more than it gets
+		f.setFull(r.app, ci, false) // it was found while r held more than it gets
 	}
 	return satisfied
 }
@@ -231,12 +234,11 @@ func (f fitter) grow(r *run) bool {
 		if n <= 0 {
 			continue
 		}
-		sh := &r.app.shapes[ci]
-		if !f.nofit[sh] {
-			spots := f.c.space.Place(sh, n)
+		if !f.isFull(r.app, ci) {
+			spots := f.c.space.Place(&r.app.shapes[ci], n)
 			f.note(r, ci, elastic, spots)
 			n -= count(spots)
-			f.nofit[sh] = n > 0
+			f.setFull(r.app, ci, n > 0)
 		}
 		all = all && n == 0
 	}

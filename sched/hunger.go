@@ -92,13 +92,13 @@ func (d *draft) advance(q *queue) bool {
 func (d *draft) grows(a *app) bool {
 	for ci := range a.shapes {
 		sh := &a.shapes[ci]
-		if a.spec.Components[ci].Elastic() == 0 || d.nofit[sh] {
+		if a.spec.Components[ci].Elastic() == 0 || d.isFull(a, ci) {
 			continue
 		}
 		if d.c.space.Best(sh) >= 0 {
 			return true
 		}
-		d.nofit[sh] = true
+		d.setFull(a, ci, true)
 	}
 	return false
 }

@@ -29,6 +29,7 @@ func classOf(isElastic bool) class {
 type app struct {
 	spec   *dovetail.Application
 	shapes []place.Shape
+	class  []*place.Class
 	after  [][]int // per component, the components that must be ready before
 	need   dovetail.Resources
 	core   int // replicas, all components
@@ -40,28 +41,45 @@ type app struct {
 	fits   bool  // the core would fit the nodes that are open, if they were empty
 	ever   bool  // … all nodes
 
+	shut   int64 // what Space.Grown returned when its core did not fit
+	failed int   // the round of a decision in which a run of it was blocked; so is every later one
+	full   []int // per component, a round in which not one more replica fits
+
 	hungry []*run // in service and can use more elastic replicas; and some that no longer can
 	gone   int    // how many of those have ended
 	ranked int    // the ranking that hungry is sorted by; 0: it is not
 	listed bool   // it is in the list of applications with hungry runs
 }
 
-func newApp(spec *dovetail.Application) *app {
-	a := &app{spec: spec, shapes: make([]place.Shape, len(spec.Components)), after: make([][]int, len(spec.Components))}
+func (c *Core) newApp(spec *dovetail.Application) *app {
+	n := len(spec.Components)
+	a := &app{spec: spec, shapes: make([]place.Shape, n), after: make([][]int, n), full: make([]int, n)}
 	for i := range spec.Components {
-		c := &spec.Components[i]
-		a.shapes[i] = place.Shape{Each: c.Resources, Nodes: c.Nodes}
-		a.need = a.need.Plus(c.Resources.Times(c.Count))
-		a.core += c.Count
-		a.all = a.all.Plus(c.Limit(), c.Resources[dovetail.CPU], c.Resources[dovetail.Memory])
-		a.ends = a.ends || c.Ends != ""
+		comp := &spec.Components[i]
+		a.shapes[i] = place.Shape{Each: comp.Resources, Nodes: comp.Nodes}
+		a.class = append(a.class, c.class(comp.Resources))
+		a.need = a.need.Plus(comp.Resources.Times(comp.Count))
+		a.core += comp.Count
+		a.all = a.all.Plus(comp.Limit(), comp.Resources[dovetail.CPU], comp.Resources[dovetail.Memory])
+		a.ends = a.ends || comp.Ends != ""
 		for j := range spec.Components {
-			if slices.Contains(c.After, spec.Components[j].Name) {
+			if slices.Contains(comp.After, spec.Components[j].Name) {
 				a.after[i] = append(a.after[i], j)
 			}
 		}
 	}
 	return a
+}
+
+// class returns the class of what a replica asks for.
+func (c *Core) class(each dovetail.Resources) *place.Class {
+	each = place.Classify(each)
+	known := c.classes[each]
+	if known == nil {
+		known = &place.Class{Each: each}
+		c.classes[each] = known
+	}
+	return known
 }
 
 // run is the core's picture of a run that has not ended.
@@ -100,6 +118,8 @@ type run struct {
 	touched bool   // it is in the list of changed runs
 	chosen  bool   // started in the draft
 	ending  bool   // ended in the draft
+	judged  bool   // why is the reason that the draft gives it
+	why     dovetail.ReasonCode
 }
 
 // comp is one component of a run in service.

@@ -48,7 +48,8 @@ type Core struct {
 
 	runs    map[dovetail.RunID]*run
 	apps    map[*dovetail.Application]*app
-	serving []*run // starting, running or stopping; by ID
+	classes map[dovetail.Resources]*place.Class // never dropped; there are few
+	serving []*run                              // starting, running or stopping; by ID
 	line    line
 	ranking int // grows whenever ranks computed before are void
 
@@ -76,6 +77,7 @@ func New(cfg dovetail.Config) (*Core, error) {
 		nodeByID: make(map[string]int),
 		runs:     make(map[dovetail.RunID]*run),
 		apps:     make(map[*dovetail.Application]*app),
+		classes:  make(map[dovetail.Resources]*place.Class),
 		granted:  make(map[dovetail.Slot]int),
 	}
 	if err := c.configure(cfg, time.Time{}); err != nil {

@@ -159,7 +159,7 @@ func (c *Core) load(s *runState, apps []*dovetail.Application) error {
 	spec.App = apps[s.App]
 	a := c.apps[spec.App]
 	if a == nil {
-		a = newApp(spec.App)
+		a = c.newApp(spec.App)
 		c.apps[spec.App] = a
 	}
 	a.runs++

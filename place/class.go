@@ -1,0 +1,46 @@
+package place
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/dovetail-sched/dovetail"
+)
+
+// Class stands for all shapes that ask for about as much: a node has no more room for one of them than for the class. When many
+// shapes are asked for and nothing fits, the class answers for them.
+type Class struct {
+	Each  dovetail.Resources // at most what a shape of the class asks for, and more than 3/4 of it
+	asked int64              // what Grown returned when the class was asked for last
+	known int64              // … when room was counted
+	room  int
+}
+
+// Classify returns what a shape's class asks for: the entries of each, rounded down to three binary digits.
+func Classify(each dovetail.Resources) dovetail.Resources {
+	for k, n := range each {
+		if n > 0 {
+			drop := max(0, bits.Len64(uint64(n))-3)
+			each[k] = n >> drop << drop
+		}
+	}
+	return each
+}
+
+// Rules reports whether the class rules out that n replicas of one of its shapes fit; if it does not, they may fit or not. It looks
+// at the nodes when it is asked for the second time since more room came about: for a single shape Holds is no dearer.
+func (s *Space) Rules(c *Class, n int) bool {
+	if c.known != s.grown {
+		if c.asked != s.grown {
+			c.asked = s.grown
+			return false
+		}
+		c.known, c.room = s.grown, 0
+		for i := range s.nodes {
+			if node := &s.nodes[i]; node.open() {
+				c.room += c.Each.Count(node.Free, math.MaxInt32)
+			}
+		}
+	}
+	return c.room < n
+}
