@@ -204,7 +204,7 @@ func (c *Client) AllHistory(ctx context.Context, q HistoryQuery, progress func(r
 
 // WhatIf says who would start when if something else were done from now on. Nothing is changed.
 func (c *Client) WhatIf(ctx context.Context, r WhatIfRequest) (dovetail.WhatIf, error) {
-	body := whatIf{Config: r.Config, Nodes: r.Nodes}
+	body := whatIf{Config: (*wholeConfig)(r.Config), Nodes: r.Nodes}
 	if r.Submit != nil {
 		s, err := r.Submit.body()
 		if err != nil {
@@ -219,9 +219,21 @@ func (c *Client) WhatIf(ctx context.Context, r WhatIfRequest) (dovetail.WhatIf, 
 
 // whatIf is the body of POST /v1/whatif.
 type whatIf struct {
-	Config map[string]any  `json:"config,omitempty"`
+	Config *wholeConfig    `json:"config,omitempty"`
 	Nodes  []dovetail.Node `json:"nodes,omitempty"`
 	Submit *submission     `json:"submit,omitempty"`
+}
+
+// wholeConfig is a dovetail.Config of which no member is left out: what is stays as it is in force.
+type wholeConfig struct {
+	Policy           string            `json:"policy"`
+	Alloc            string            `json:"alloc"`
+	Reclaim          string            `json:"reclaim"`
+	Preempt          bool              `json:"preempt"`
+	InteractiveFirst bool              `json:"interactiveFirst"`
+	MaxWait          dovetail.Duration `json:"maxWait"`
+	Regrow           dovetail.Duration `json:"regrow"`
+	Place            string            `json:"place"`
 }
 
 // runPath returns the path of a run, given by number or name, or of something below it.

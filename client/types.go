@@ -89,9 +89,9 @@ type HistoryQuery struct {
 
 // WhatIfRequest is what would be done otherwise.
 type WhatIfRequest struct {
-	Config map[string]any  // members of dovetail.Config that would change, as JSON names them
-	Nodes  []dovetail.Node // that would be added
-	Submit *SubmitRequest  // what would be submitted; nil: nothing. Its key and what it says about holding are ignored
+	Config *dovetail.Config // in place of the one in force; nil: that stays
+	Nodes  []dovetail.Node  // that would be added
+	Submit *SubmitRequest   // what would be submitted; nil: nothing. Its key and what it says about holding are ignored
 }
 
 // Health says whether the daemon accepts work.

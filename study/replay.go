@@ -79,6 +79,17 @@ func (h *History) add(r *dovetail.History, runtime time.Duration) {
 	h.Recorded.Jobs = append(h.Recorded.Jobs, ended)
 }
 
+// Classify gives the jobs of a replay the classes on record: a job of a trace has none but the name of its application.
+func (h *History) Classify(s *report.Schedule) {
+	classes := make(map[int64]string, len(h.Recorded.Jobs))
+	for i := range h.Recorded.Jobs {
+		classes[h.Recorded.Jobs[i].ID] = h.Recorded.Jobs[i].Class
+	}
+	for i := range s.Jobs {
+		s.Jobs[i].Class = classes[s.Jobs[i].ID]
+	}
+}
+
 // RuntimeOf returns how long a finished run would have taken with all of its replicas: the replica time that it had over
 // how many it could have. It is false if it had none.
 func RuntimeOf(h *dovetail.History) (time.Duration, bool) {

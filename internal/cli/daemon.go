@@ -15,6 +15,7 @@ import (
 	"github.com/dovetail-sched/dovetail/internal/backend/proc"
 	"github.com/dovetail-sched/dovetail/internal/httpapi"
 	"github.com/dovetail-sched/dovetail/internal/store/sqlite"
+	"github.com/dovetail-sched/dovetail/study"
 )
 
 // urlFile, in the state directory, says where the daemon listens.
@@ -91,7 +92,7 @@ func startDaemon(ctx context.Context, o daemonOptions) (_ *daemon, err error) {
 		return nil, err
 	}
 	handler, err := httpapi.New(httpapi.Options{
-		Engine: eng, Reader: store, Logs: runner, Meter: runner, Token: o.Token, Log: o.Log, Version: version().Version,
+		Engine: eng, Reader: store, Logs: runner, Meter: runner, Forecasts: study.NewOracle(eng, store), Token: o.Token, Log: o.Log, Version: version().Version,
 	})
 	if err != nil {
 		return nil, err

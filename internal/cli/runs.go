@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -88,13 +89,21 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
+	if text, ok := strings.CutSuffix(s, "d"); ok {
+		if days, err := strconv.Atoi(text); err == nil && days >= 0 && days <= maxDays {
+			return now.Add(-time.Duration(days) * 24 * time.Hour), nil
+		}
+	}
 	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly} {
 		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
 			return t, nil
 		}
 	}
-	return time.Time{}, usagef("--since %q: expected how long ago, such as 90m or 24h, or a time such as 2026-03-01T08:00:00Z", s)
+	return time.Time{}, usagef("--since %q: expected how long ago, such as 90m, 24h or 30d, or a time such as 2026-03-01T08:00:00Z", s)
 }
+
+// maxDays bounds what --since may be given in days.
+const maxDays = 100_000
 
 func (e *environment) runs(ctx context.Context, o *runsOptions) error {
 	c, err := e.client()

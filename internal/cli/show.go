@@ -190,6 +190,9 @@ func (e *environment) writeExplanation(w io.Writer, x *dovetail.Explanation) err
 	if x.Position > 0 {
 		fmt.Fprintf(w, "It is number %d of %d in the waiting line.\n", x.Position, x.Waiting)
 	}
+	if s := x.ExpectedStart; s != nil {
+		fmt.Fprintf(w, "It is expected to start %s. %s.\n", e.expectedText(s), printable(s.Basis))
+	}
 	if len(x.Needs) > 0 {
 		fmt.Fprintln(w)
 		t := newTable("COMPONENT", "NEEDS", "EACH", "FIT NOW", "NODES RULED OUT")

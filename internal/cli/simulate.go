@@ -63,12 +63,16 @@ runs go first, and an arrival may jump the order in which those in service are s
 --compat zoe asks the model of Zoe's own simulator instead, with its rules, on one machine of all the nodes' cpu and
 memory: a baseline to compare with.
 
+--from-history replays what the daemon has on record, on its nodes: first with the settings in force, next to what
+really happened, and then with each of the others. It says which users and job classes would have been better off.
+
 Ctrl-C keeps the cells that are done.`
 
 const simulateExample = `  dovetail simulate --workload zoe --jobs 1000 --policy fifo,srpt-3d --alloc rigid,flexible
   dovetail simulate --trace jobs.swf.gz --cluster '100x(32cpu,128GiB)' --policy fifo,sjf --out report
   dovetail simulate --workload zoe-testbed --seeds 10 --alloc rigid,malleable,flexible
-  dovetail simulate --trace apps.txt --cluster '1x(1000cpu,1400GiB)' --compat zoe --per-run runs.csv`
+  dovetail simulate --trace apps.txt --cluster '1x(1000cpu,1400GiB)' --compat zoe --per-run runs.csv
+  dovetail simulate --from-history --since 30d --policy fifo,srpt-3d`
 
 func newSimulate(e *environment, run func(context.Context, *simulateOptions) error) *cobra.Command {
 	var o simulateOptions
@@ -114,6 +118,7 @@ func newSimulate(e *environment, run func(context.Context, *simulateOptions) err
 	complete(cmd, map[string][]string{
 		"workload": generatorNames(), "policy": policyNames(), "alloc": allocNames(), "preempt": {"true", "false", "both"}, "compat": {"zoe"},
 	})
+	fromHistory(e, cmd, &o, &w)
 	return cmd
 }
 

@@ -34,7 +34,7 @@ func newTrace(e *environment) *cobra.Command {
 		Args:    none,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newTraceInfo(e, nil), newTraceConvert(e, nil), newTraceCut(e, nil), newTraceScale(e, nil), newTraceGenerate(e, nil))
+	cmd.AddCommand(newTraceInfo(e, nil), newTraceConvert(e, nil), newTraceCut(e, nil), newTraceScale(e, nil), newTraceGenerate(e, nil), newTraceRecord(e, nil))
 	return cmd
 }
 
