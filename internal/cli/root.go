@@ -65,6 +65,7 @@ func newRoot(e *environment) *cobra.Command {
 		newDoctor(e, nil), newDemo(e, nil))
 	add(groupFiles, newValidate(e, nil), newSchema(e), newExample(e), newTrace(e))
 	add(groupStudy, newSimulate(e, nil))
+	add(groupStudy, newWhatIf(e, nil))
 	root.AddCommand(newVersion(e))
 	return root
 }
