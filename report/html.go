@@ -15,8 +15,16 @@ type Report struct {
 	Command  string // that made it; may be empty
 	About    []Fact // what was simulated: trace, cluster, seeds
 	Notes    []string
+	Sections []Section // shown before the tables of the document
 	Document Document
 	Figures  []Figure
+}
+
+// Section is a table of sentences and figures, with a note below it.
+type Section struct {
+	Title, Note string
+	Columns     []string
+	Rows        [][]string
 }
 
 // Fact is a name and a value.
@@ -78,7 +86,10 @@ func (d *Document) pageTables() []pageTable {
 			note = intervalNote
 		}
 	}
-	all := []pageTable{rowTable(d.Summary).page("Settings", note)}
+	var all []pageTable
+	if len(d.Summary) > 0 {
+		all = append(all, rowTable(d.Summary).page("Settings", note))
+	}
 	if d.Baseline != nil {
 		all = append(all, changeTable(d.Changes).page(changesTitle(*d.Baseline), note))
 	}

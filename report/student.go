@@ -24,6 +24,9 @@ func t975(freedom int) float64 {
 	return z + (z3+z)/(4*n) + (5*z5+16*z3+3*z)/(96*n*n) + (3*z7+19*z5+17*z3-15*z)/(384*n*n*n)
 }
 
+// Estimate returns the mean of values, one a seed, and its 95 % confidence interval. It does not change them.
+func Estimate(values []float64) Interval { return interval(values) }
+
 // interval returns the mean of values and its 95 % confidence interval. The order of values does not matter.
 func interval(values []float64) Interval {
 	values = slices.Sorted(slices.Values(values))

@@ -64,7 +64,7 @@ func newRoot(e *environment) *cobra.Command {
 	add(groupCluster, newServe(e, nil), newTop(e, nil), newNodes(e), newEvents(e, nil), newConfig(e),
 		newDoctor(e, nil), newDemo(e, nil))
 	add(groupFiles, newValidate(e, nil), newSchema(e), newExample(e), newTrace(e))
-	add(groupStudy, newSimulate(e, nil))
+	add(groupStudy, newSimulate(e, nil), newExperiment(e))
 	add(groupStudy, newWhatIf(e, nil))
 	root.AddCommand(newVersion(e))
 	return root

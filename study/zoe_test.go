@@ -1,0 +1,294 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/report"
+	"github.com/dovetail-sched/dovetail/sched"
+	"github.com/dovetail-sched/dovetail/sim/zoe"
+	"github.com/dovetail-sched/dovetail/trace"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens in testdata")
+
+// goldenZoe is the scale of the golden: large enough for some queueing.
+func goldenZoe() *Zoe {
+	return &Zoe{
+		Applications: 1000, Seeds: 2, Hash: true,
+		Only: []string{"10.2-turnaround", "10.3-flexible", "10.3-srpt", "10.3-hrrn", "10.4-same", "10.5-interactive", "11-turnaround"},
+	}
+}
+
+// smallTrace stands in for the trace of a thousand applications. Zoe's simulator starts nothing before four wait.
+func smallTrace() []trace.Job {
+	w, err := trace.Generate("zoe-testbed", 1, 20)
+	if err != nil {
+		panic(err)
+	}
+	return w.Jobs
+}
+
+// TestZoeGolden compares numbers and journals of every cell with those that were found good. A change of the core that decides
+// otherwise changes them: go test ./study -run TestZoeGolden -update.
+func TestZoeGolden(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates some 200 cells")
+	}
+	e, err := goldenZoe().Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for i := range e.Cells {
+		c := &e.Cells[i]
+		fmt.Fprintf(&b, "%s %s seed %d: %d runs, mean %.3f s, median %.3f s, queueing %.3f s, waiting %.3f, cpu %.4f, fates %s, journal %s\n",
+			c.Part, c.Setting(), c.Seed, c.Runs, c.MeanTurnaround, c.P50Turnaround, c.MeanQueue, c.ArrivingWaiting, c.ArrivingCPU, c.Fates,
+			c.JournalHash[:min(16, len(c.JournalHash))])
+	}
+	fmt.Fprintln(&b)
+	for i := range e.Claims {
+		fmt.Fprintf(&b, "%s: %s\n", e.Claims[i].ID, e.Claims[i].Verdict)
+	}
+	file := filepath.Join("testdata", "zoe.golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v; write it with go test ./study -run TestZoeGolden -update", err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); diff != "" {
+		t.Errorf("the evaluation differs from the golden (-want +got); if the core decides otherwise on purpose, -update rewrites it:\n%s", diff)
+	}
+}
+
+// TestZoeWhole simulates everything, small, and looks at what is shown of it.
+func TestZoeWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates some 120 cells")
+	}
+	z := Zoe{Applications: ZoeFewest, Seeds: 1, Trace: smallTrace()}
+	e, err := z.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkEvaluation(t, e)
+}
+
+// checkEvaluation says what must hold of any evaluation in which nothing is missing.
+func checkEvaluation(t *testing.T, e *ZoeEvaluation) {
+	t.Helper()
+	for i := range e.Claims {
+		for j := range e.Claims[i].Checks {
+			if k := &e.Claims[i].Checks[j]; k.Value.N == 0 {
+				t.Errorf("%s: %q was not measured", e.Claims[i].ID, k.What)
+			}
+		}
+	}
+	if want := 2 * len(ruleRows()); len(e.Rules) != want {
+		t.Errorf("the comparison of rules has %d rows; want %d", len(e.Rules), want)
+	}
+	for i := range e.Rules {
+		if r := &e.Rules[i]; r.Workload == "batch" && r.Alloc == "rigid" && r.Policy == "fifo" && math.Abs(r.Mean.Rules.Mean-1) > 0.005 {
+			t.Errorf("with FIFO rigid nothing but the wait for four differs on one machine; ours takes %v of Zoe's", r.Mean.Rules.Mean)
+		}
+	}
+	var text, markdown strings.Builder
+	if err := errors.Join(e.WriteText(&text), e.WriteMarkdown(&markdown)); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ZoeIDs()[:len(e.Claims)] {
+		if !strings.Contains(text.String(), "\n"+id) && !strings.HasPrefix(text.String(), id) || !strings.Contains(markdown.String(), "| "+id+" |") {
+			t.Errorf("claim %s is not shown", id)
+		}
+	}
+	if bad := "NaN"; strings.Contains(text.String(), bad) || strings.Contains(markdown.String(), bad) {
+		t.Error("a figure is not a number")
+	}
+}
+
+// TestZoeClaims shows that what claims are judged by exists: parts, policies and allocators.
+func TestZoeClaims(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, c := range zoeClaims() {
+		if seen[c.ID] || len(c.Checks) == 0 || c.Where == "" || c.Words == "" {
+			t.Errorf("claim %q is there twice, or says nothing", c.ID)
+		}
+		seen[c.ID] = true
+		for _, k := range c.Checks {
+			if k.Low == nil && k.High == nil || k.Seed == "" {
+				t.Errorf("%s: %q has no bound, or no figure of the seed", c.ID, k.What)
+			}
+			for _, a := range k.needs {
+				i := slices.IndexFunc(zoeParts(), func(p zoePart) bool { return p.name == a.part })
+				if i < 0 {
+					t.Errorf("%s: there is no part %q", c.ID, a.part)
+					continue
+				}
+				if _, err := sched.New(a.config()); err != nil {
+					t.Errorf("%s: %v", c.ID, err)
+				}
+				if zoeParts()[i].peer && !slices.Contains(zoe.Policies(), a.policy) {
+					t.Errorf("%s: Zoe's simulator knows no %s", c.ID, a.policy)
+				}
+				if !slices.Contains(zoeSizes(), a.policy) {
+					t.Errorf("%s: %s has no place in the order of reports", c.ID, a.policy)
+				}
+			}
+		}
+	}
+}
+
+func TestZoeJudge(t *testing.T) {
+	cells := func(values ...float64) *evidence {
+		var all []ZoeCell
+		for i, v := range values {
+			c := ZoeCell{Part: zoeBatch}
+			c.Cell = report.Cell{Policy: "fifo", Alloc: "rigid", Seed: uint64(i)}
+			c.MeanTurnaround = v
+			all = append(all, c)
+		}
+		return newEvidence(all)
+	}
+	check := func(b bounds) Check {
+		return figure("turnaround", "s", "1 s", b, meanTurnaround, batch("fifo", "rigid"))
+	}
+	onlyFull := check(atMost(3))
+	onlyFull.Full = true
+	for _, tc := range []struct {
+		reason  string
+		found   *evidence
+		checks  []Check
+		verdict Verdict
+		result  string // of the first check
+		full    bool
+	}{
+		{"within both bounds", cells(1, 2, 3), []Check{check(between(1, 3)), check(atLeast(2))}, Reproduced, "yes?", false},
+		{"all seeds agree", cells(2, 2, 2), []Check{check(between(1, 3))}, Reproduced, "yes", false},
+		{"one holds", cells(1, 2, 3), []Check{check(atMost(1)), check(atMost(2))}, Partly, "no?", false},
+		{"none holds", cells(2, 2.001), []Check{check(atMost(1)), check(atLeast(3))}, NotReproduced, "no", false},
+		{"nothing was measured", cells(), []Check{check(atMost(1))}, NotJudged, "missing", false},
+		{"a figure is not finite", cells(math.Inf(1), math.NaN()), []Check{check(atMost(1))}, NotJudged, "missing", false},
+		{"what belongs to the full scale is not judged at a small one", cells(2), []Check{onlyFull}, NotJudged, "–", false},
+		{"at full scale it is", cells(2), []Check{onlyFull}, Reproduced, "yes", true},
+		{"what is not judged does not count", cells(2), []Check{check(atMost(1)), onlyFull}, NotReproduced, "no", false},
+	} {
+		c := Claim{Checks: tc.checks}
+		c.judge(tc.found, tc.full)
+		if c.Verdict != tc.verdict || c.Checks[0].result() != tc.result {
+			t.Errorf("%s: %s, first check %q; want %s, %q", tc.reason, c.Verdict, c.Checks[0].result(), tc.verdict, tc.result)
+		}
+	}
+}
+
+// TestZoeOnly shows that nothing is simulated that no claim asks for.
+func TestZoeOnly(t *testing.T) {
+	z := Zoe{Applications: ZoeFewest, Seeds: 1, Only: []string{"10.4-same"}}
+	e, err := z.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(e.Cells) != 8 || len(e.Claims) != 1 || e.Claims[0].Verdict != Reproduced || len(e.Rules) > 0 {
+		t.Errorf("%d cells, claims %v, %d rules; want 8 cells and one claim, reproduced", len(e.Cells), e.Claims, len(e.Rules))
+	}
+	for _, bad := range []Zoe{
+		{Applications: ZoeFewest, Seeds: 1, Only: []string{"10.9"}}, {Applications: ZoeFewest - 1, Seeds: 1}, {Applications: ZoeFull + 1, Seeds: 1},
+		{Applications: ZoeFewest},
+	} {
+		if _, err := bad.Run(t.Context()); dovetail.CodeOf(err) != dovetail.Invalid {
+			t.Errorf("%d applications, %d seeds, only %v: error %v; want an invalid one", bad.Applications, bad.Seeds, bad.Only, err)
+		}
+	}
+}
+
+// TestZoeInterrupted shows that claims whose cells are done are judged, and the others are not.
+func TestZoeInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	z := Zoe{Applications: ZoeFewest, Seeds: 1, Only: []string{"10.4-same", "11-tails"}, Workers: 1}
+	last := 0.0
+	z.Progress = func(p Progress) {
+		if p.Share < last || p.Total != 8+2*zoeTestbedSeeds {
+			t.Errorf("progress %v after a share of %v", p, last)
+		}
+		if last = p.Share; p.Done == 9 {
+			cancel(why)
+		}
+	}
+	e, err := z.Run(ctx)
+	if !errors.Is(err, why) || e == nil {
+		t.Fatalf("evaluation %v, error %v; want an evaluation and the context's cause", e, err)
+	}
+	if e.Claims[0].Verdict != Reproduced || e.Claims[1].Verdict == Reproduced && e.Claims[1].Checks[0].Value.N == zoeTestbedSeeds {
+		t.Errorf("verdicts %s and %s; want the first claim reproduced, and the second not on all seeds", e.Claims[0].Verdict, e.Claims[1].Verdict)
+	}
+}
+
+// TestShrunk shows what a small picture of a workload keeps, and what it changes.
+func TestShrunk(t *testing.T) {
+	const n, full, load = 900, 64_000, 1.28
+	capacity := dovetail.Resources{dovetail.CPU: 3_200_000, dovetail.Memory: 12_800 << 30}
+	for seed := range uint64(3) {
+		drawn, err := trace.Generate("zoe-batch", seed, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs, err := shrunk("zoe-batch", seed, n, full, load, capacity)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scale, cut, work := float64(n)/full, 0, [dovetail.NumResources]float64{}
+		for i := range jobs {
+			j, was := &jobs[i], &drawn.Jobs[i]
+			if j.ID != was.ID || j.Full() != was.Full() || j.Core() != was.Core() || j.App.Components[0].Resources != was.App.Components[0].Resources {
+				t.Fatalf("job %d has another shape than it was drawn with", j.ID)
+			}
+			if time.Duration(j.App.Expected) != j.Runtime || j.Runtime > was.Runtime || i > 0 && j.Submit < jobs[i-1].Submit {
+				t.Fatalf("job %d runs %v of %v, expects %v, is submitted at %v", j.ID, j.Runtime, was.Runtime, j.App.Expected, j.Submit)
+			}
+			if j.Runtime < was.Runtime {
+				cut++
+			}
+			s := shares(j, capacity)
+			if got := largest(s) * j.Runtime.Seconds(); got > scale*zoeMostWork.Seconds() || j.Runtime.Seconds() > scale*zoeLongest.Seconds() {
+				t.Errorf("job %d is too much: %v s of the cluster in %v", j.ID, got, j.Runtime)
+			}
+			for k := range work {
+				work[k] += s[k] * j.Runtime.Seconds()
+			}
+		}
+		if got := largest(work) / jobs[n-1].Submit.Seconds(); math.Abs(got-load) > 0.001 {
+			t.Errorf("seed %d: load %v; want %v", seed, got, load)
+		}
+		if cut == 0 || cut > n/5 {
+			t.Errorf("seed %d: %d of %d jobs were cut; want a few", seed, cut, n)
+		}
+	}
+}
+
+// TestFullIsAsGenerated shows that the full scale is the workload as published.
+func TestFullIsAsGenerated(t *testing.T) {
+	drawn, err := trace.Generate("zoe", 3, 400)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := shrunk("zoe", 3, 400, 400, 1.4, dovetail.Resources{dovetail.CPU: 1, dovetail.Memory: 1})
+	if diff := cmp.Diff(drawn.Jobs, jobs); err != nil || diff != "" {
+		t.Errorf("error %v; jobs differ (-want +got):\n%s", err, diff)
+	}
+}
