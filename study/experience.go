@@ -195,7 +195,7 @@ func basis(counts [numSources]int) string {
 		text = "No runtime had to be assumed"
 	}
 	if n := counts[endless]; n > 0 {
-		text += fmt.Sprintf("; %s that never end by themselves", count(n))
+		text += fmt.Sprintf("; %s taken to go on for ever (services, and interactive runs of which nothing is known)", count(n))
 	}
 	return text
 }

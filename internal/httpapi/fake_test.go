@@ -257,11 +257,12 @@ func (f *fake) History(_ context.Context, q engine.HistoryFilter) ([]dovetail.Hi
 	defer f.mu.Unlock()
 	var found []dovetail.History
 	for _, h := range f.history {
-		if (q.App == "" || h.Status.App == q.App) && (q.Class == "" || h.Status.Class == q.Class) {
+		next := q.Until.IsZero() || h.Status.Ended.Before(q.Until) || h.Status.Ended.Equal(q.Until) && h.Status.ID < q.Before
+		if (q.App == "" || h.Status.App == q.App) && (q.Class == "" || h.Status.Class == q.Class) && next {
 			found = append(found, h)
 		}
 	}
-	return found, nil
+	return found[:min(len(found), cmp.Or(q.Limit, 100))], nil
 }
 
 func (f *fake) Log(ctx context.Context, r dovetail.Replica, stream string, from, limit int64, follow bool) (io.ReadCloser, error) {
