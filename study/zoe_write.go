@@ -150,8 +150,11 @@ func (c *Check) value() string {
 
 // places returns how many decimals the check is written with.
 func (c *Check) places() int {
-	if c.Unit == "s" && math.Abs(c.Value.Mean) >= 100 {
+	switch v := math.Abs(c.Value.Mean); {
+	case v >= 100:
 		return 0
+	case v >= 10:
+		return 1
 	}
 	return 3
 }

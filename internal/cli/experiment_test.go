@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dovetail-sched/dovetail/study"
+	"github.com/dovetail-sched/dovetail/trace"
+)
+
+func TestExperimentOptions(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		args   []string
+		want   *experimentOptions
+	}{
+		{"nothing: small", nil, &experimentOptions{Applications: study.ZoeSmall, Seeds: study.ZoeSmallSeeds, Command: "zoe"}},
+		{"as published", []string{"--full"}, &experimentOptions{Applications: study.ZoeFull, Seeds: study.ZoeFullSeeds, Command: "zoe --full=true"}},
+		{"as published, once", []string{"--full", "--seeds", "1"},
+			&experimentOptions{Applications: study.ZoeFull, Seeds: 1, Command: "zoe --full=true --seeds=1"}},
+		{"every other flag", []string{
+			"--jobs", "900", "--seeds", "2", "--only", "10.4-same, rules", "--trace", "t", "--format", "swf", "--skip-bad", "--journal-hash", "--out", "d",
+			"--force", "--workers", "3",
+		}, &experimentOptions{
+			Applications: 900, Seeds: 2, Only: []string{"10.4-same", "rules"}, Trace: traceInput{"t", trace.Options{Format: "swf", SkipBad: true}},
+			Hash: true, Out: "d", Force: true, Workers: 3,
+			Command: "zoe --force=true --format=swf --jobs=900 --journal-hash=true --only=10.4-same,rules --out=d --seeds=2 --skip-bad=true --trace=t --workers=3",
+		}},
+		{"too few applications", []string{"--jobs", "499"}, nil},
+		{"more than were published", []string{"--jobs", "80001"}, nil},
+		{"no seeds", []string{"--seeds", "0"}, nil},
+		{"too many seeds", []string{"--seeds", "1001"}, nil},
+		{"two scales", []string{"--full", "--jobs", "4000"}, nil},
+		{"no such claim", []string{"--only", "10.4"}, nil},
+		{"fewer workers than none", []string{"--workers", "-1"}, nil},
+		{"an argument", []string{"zoe"}, nil},
+	} {
+		got, err := parsed(t, newExperimentZoe, tc.args...)
+		if (err != nil) != (tc.want == nil) {
+			t.Errorf("%s: error %v; want one: %v", tc.reason, err, tc.want == nil)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: options differ (-want +got):\n%s", tc.reason, diff)
+		}
+	}
+}
