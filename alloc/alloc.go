@@ -34,8 +34,15 @@ type Line[R any] struct {
 	Victims func(w R) iter.Seq[R] // runs whose elastic replicas may be reclaimed for w's core, last in order first
 	Jumps   func(w R) bool        // w need not wait until the runs in service are satisfied (preemption, overdue)
 	Idle    func(w R) bool        // there is free capacity of every kind that w's core needs
+	Closed  func()                // called when nothing is reclaimed any more for those that wait, unless they jump; may be nil
 	Started func(w R)             // called when w was given its core
 	Blocked func(w R) bool        // called when it was not; false ends the walk
+}
+
+func (l *Line[R]) closed() {
+	if l.Closed != nil {
+		l.Closed()
+	}
 }
 
 // Func shares capacity.
@@ -70,6 +77,7 @@ func Rigid[R any](f Fitter[R], l Line[R]) {
 	for r := range l.Serving {
 		f.Grow(r)
 	}
+	l.closed()
 	var next R
 	whole := func() bool { return f.Core(next) && f.Grow(next) }
 	for w := range l.Waiting {
@@ -89,6 +97,7 @@ func Malleable[R any](f Fitter[R], l Line[R]) {
 	for r := range l.Serving {
 		f.Grow(r)
 	}
+	l.closed()
 	for w := range l.Waiting {
 		if f.Core(w) {
 			l.Started(w)
@@ -109,6 +118,9 @@ func Flexible[R any](f Fitter[R], l Line[R]) {
 			saturated = true
 		}
 	}
+	if saturated {
+		l.closed()
+	}
 	admit(f, l, &saturated)
 }
 
@@ -119,7 +131,7 @@ func Eager[R any](f Fitter[R], l Line[R]) {
 	for r := range l.Serving {
 		f.Grow(r)
 	}
-	l.Jumps = func(R) bool { return true }
+	l.Jumps, l.Closed = func(R) bool { return true }, nil
 	admit(f, l, new(bool))
 }
 
@@ -131,10 +143,12 @@ func admit[R any](f Fitter[R], l Line[R], saturated *bool) {
 			l.Started(w)
 			if !f.Grow(w) {
 				*saturated = true
+				l.closed()
 			}
 		case (l.Jumps(w) || !*saturated && l.Idle(w)) && reclaim(f, w, l.Victims(w)):
 			l.Started(w)
 			*saturated = true
+			l.closed()
 		case !l.Blocked(w):
 			return
 		}

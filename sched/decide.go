@@ -31,6 +31,9 @@ type draft struct {
 	passed  bool   // in this round a run was passed over
 	again   bool   // what happened in this round may let a run start that was passed over
 	blocked []*run // those that are judged, in order
+	skipped []*run // in this round, without asking the allocator
+	closed  bool   // in this round the allocator takes nothing back any more for those that wait
+	looked  int    // how many were blocked or skipped in this round
 }
 
 // step is one change of a grant.
@@ -140,6 +143,8 @@ func (d *draft) undo() {
 	clear(d.started)
 	clear(d.ended)
 	clear(d.blocked)
+	clear(d.skipped)
+	d.skipped = d.skipped[:0]
 	d.tried, d.started, d.ended, d.blocked, d.order = d.tried[:0], d.started[:0], d.ended[:0], d.blocked[:0], nil
 	d.ends = nil // the plan has them
 }
@@ -253,26 +258,31 @@ func (d *draft) allocate() {
 		Jumps:   d.jumps,
 		Idle:    d.idle,
 		Started: d.start,
+		Closed:  func() { d.closed = true },
+		Blocked: d.block,
 	}
 	for d.again = true; d.again; {
 		d.again, d.passed = false, false
 		d.forget()
 		d.order = nil
-		examined, before := 0, len(d.steps)
+		d.closed, d.looked, d.skipped = false, 0, d.skipped[:0]
+		before := len(d.steps)
 		l.Broken = d.broken()
-		l.Blocked = func(w *run) bool {
-			w.comps = nil
-			d.passed = true
-			w.app.failed = d.round
-			d.because(w, dovetail.NoCapacity)
-			examined++
-			return d.c.order.Backfill && examined < backfillDepth && !d.c.overdue(w, d.now)
-		}
 		d.c.share(fitter{d}, l)
 		if len(d.steps) != before && slices.ContainsFunc(l.Broken, (*run).broken) {
 			d.again = true
 		}
 	}
+}
+
+// block notes that a run cannot start now, and reports whether those behind it may.
+func (d *draft) block(w *run) bool {
+	w.comps = nil
+	d.passed = true
+	w.app.failed = d.round
+	d.because(w, dovetail.NoCapacity)
+	d.looked++
+	return d.c.order.Backfill && d.looked < backfillDepth && !d.c.overdue(w, d.now)
 }
 
 // forget drops what is known not to fit: capacity became free.
@@ -390,22 +400,27 @@ func (d *draft) idle(w *run) bool {
 
 // waiting yields the waiting runs whose core would fit the empty cluster, in order.
 func (d *draft) waiting() iter.Seq[*run] {
+	if d.skims() {
+		return d.skim
+	}
 	return func(yield func(*run) bool) {
 		for w := range d.c.waiting(d.now) {
-			if w.chosen || w.ending {
-				continue
-			}
-			if !d.c.fits(w.app) {
-				if w.reason != dovetail.NoNode {
-					d.because(w, dovetail.NoNode)
-				}
-				continue
-			}
-			if !yield(w) {
+			if !w.chosen && !w.ending && d.mayEver(w) && !yield(w) {
 				return
 			}
 		}
 	}
+}
+
+// mayEver reports whether a run's core would fit the open nodes, were they empty.
+func (d *draft) mayEver(w *run) bool {
+	if d.c.fits(w.app) {
+		return true
+	}
+	if w.reason != dovetail.NoNode {
+		d.because(w, dovetail.NoNode)
+	}
+	return false
 }
 
 func (d *draft) start(w *run) {
@@ -436,6 +451,7 @@ func (d *draft) because(w *run, code dovetail.ReasonCode) {
 
 // explain returns the reasons that changed, by run.
 func (d *draft) explain() []dovetail.Reason {
+	d.judge()
 	behind := dovetail.Behind
 	for _, w := range d.blocked {
 		if w.why != dovetail.NoReason && d.c.overdue(w, d.now) {

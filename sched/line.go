@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/place"
 	"github.com/dovetail-sched/dovetail/policy"
 )
 
@@ -61,6 +62,9 @@ type entry struct {
 	r       *run
 	version uint32
 	key     key
+	class   *place.Class
+	asks    int        // how many of its class must fit at once
+	fitsAt  int64      // the version of the cluster for which it is known that its core would fit it, were it empty
 	job     policy.Job // while it waits it does not change: ranking afresh reads entries one after the other, and nothing else
 }
 
@@ -89,7 +93,9 @@ type line struct {
 // enter puts a run at its place in the line.
 func (c *Core) enter(r *run, now time.Time) {
 	r.entry++
-	c.line.fresh = append(c.line.fresh, entry{r: r, version: r.entry, key: c.key(r, now), job: r.job(now)})
+	e := entry{r: r, version: r.entry, key: c.key(r, now), job: r.job(now)}
+	c.classify(&e)
+	c.line.fresh = append(c.line.fresh, e)
 	c.line.arrivals = append(c.line.arrivals, arrival{r: r, version: r.entry, since: r.waiting})
 	for a, i := c.line.arrivals, len(c.line.arrivals)-1; i > 0 && a[i-1].since.Equal(r.waiting) && a[i-1].r.id > r.id; i-- {
 		a[i-1], a[i] = a[i], a[i-1]
@@ -155,6 +161,7 @@ func (c *Core) rerank(now time.Time) {
 	for i := range c.line.fresh {
 		e := &c.line.fresh[i]
 		e.key, e.job = c.key(e.r, now), e.r.job(now)
+		c.classify(e)
 	}
 }
 

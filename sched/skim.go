@@ -1,0 +1,64 @@
+package sched
+
+import "github.com/dovetail-sched/dovetail"
+
+// A backfilling order tries, in every decision, up to backfillDepth runs behind those that do not fit. Most of them are ruled out by
+// their class, without a look at a node or at anything but their entry. For them the allocator is not asked: as soon as it takes
+// nothing back any more for those that wait, all it could do is call them blocked.
+
+// skims reports whether waiting runs may be passed over without asking the allocator: none of them jumps.
+func (d *draft) skims() bool {
+	return d.c.order.Backfill && !d.c.order.Moves && !d.c.cfg.Preempt && d.c.cfg.MaxWait == 0
+}
+
+// skim is waiting for an order that skims.
+func (d *draft) skim(yield func(*run) bool) {
+	c := d.c
+	c.line.settle(false)
+	for i := range c.line.sorted {
+		e := &c.line.sorted[i]
+		r := e.r
+		if !e.valid() || r.held || r.chosen || r.ending {
+			continue
+		}
+		if d.closed && e.fitsAt == c.version && c.space.Rules(e.class, e.asks) {
+			d.passed = true
+			d.skipped = append(d.skipped, r)
+			if d.looked++; d.looked >= backfillDepth {
+				return
+			}
+			continue
+		}
+		if !d.mayEver(r) {
+			continue
+		}
+		e.fitsAt = c.version
+		if !yield(r) {
+			return
+		}
+	}
+}
+
+// judge gives the runs that were skipped their reason, if it is another one than they have.
+func (d *draft) judge() {
+	for _, r := range d.skipped {
+		code := dovetail.NoCapacity
+		if d.saturated(r) {
+			code = dovetail.Saturated
+		}
+		if !r.judged && r.reason != code {
+			d.because(r, dovetail.NoCapacity)
+		}
+	}
+}
+
+// classify notes in an entry the component of which most replicas must fit at once.
+func (c *Core) classify(e *entry) {
+	a := e.r.app
+	e.fitsAt, e.asks = 0, 0
+	for ci := range a.class {
+		if n := c.asks(a, ci); n > e.asks {
+			e.class, e.asks = a.class[ci], n
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package sched
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/dovetail-sched/dovetail"
+)
+
+// TestSkim feeds a core and one that never passes a run over without asking the allocator the same, with a line of many runs that do
+// not fit: they decide the same, and the first one does pass runs over.
+func TestSkim(t *testing.T) {
+	skipped := 0
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := dovetail.DefaultConfig()
+		cfg.Policy = "fifo-backfill"
+		cfg.Alloc = rapid.SampledFrom([]string{"rigid", "malleable", "flexible"}).Draw(t, "alloc")
+		var cores [2]*Core
+		for i := range cores {
+			c, err := New(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cores[i] = c
+		}
+		now, next := epoch, dovetail.RunID(1)
+		apply := func(e dovetail.Event) {
+			for _, c := range cores {
+				if err := c.Apply(now, e); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for _, name := range []string{"n1", "n2", "n3"} {
+			apply(dovetail.NodeUp{Node: dovetail.Node{Name: name, Capacity: genUnits(t, 20, 40)}})
+		}
+		for range rapid.IntRange(5, 40).Draw(t, "steps") {
+			now = now.Add(time.Second)
+			for range rapid.IntRange(0, 6).Draw(t, "arrivals") {
+				n := rapid.IntRange(1, 8).Draw(t, "core")
+				app := &dovetail.Application{Name: "a", Kind: dovetail.Batch, Components: []dovetail.Component{{
+					Name: "c", Count: n, Max: n + rapid.IntRange(0, 4).Draw(t, "elastic"), Resources: genUnits(t, 1, 9), Ends: "run",
+				}}}
+				apply(dovetail.Submitted{Run: &dovetail.Run{ID: next, Name: "a", App: app}})
+				next++
+			}
+			if serving := cores[0].Serving(); len(serving) > 0 && rapid.Bool().Draw(t, "departure") {
+				apply(dovetail.Cancelled{Run: rapid.SampledFrom(serving).Draw(t, "run")})
+			}
+			for i := range cores[1].line.sorted {
+				cores[1].line.sorted[i].fitsAt = 0
+			}
+			plan, plain := cores[0].Decide(now), cores[1].Decide(now)
+			if !cmp.Equal(plan, plain) {
+				t.Fatalf("passing runs over changes the decision:\n%s", cmp.Diff(plain, plan))
+			}
+			if !plan.Empty() {
+				apply(dovetail.Decided{Plan: plan})
+			}
+			for _, gone := range surplus(cores[0]) {
+				apply(gone)
+			}
+			if cap(cores[0].scratch.skipped) > 0 {
+				skipped++
+			}
+		}
+	})
+	if skipped == 0 {
+		t.Error("no run was ever passed over")
+	}
+}
+
+func genUnits(t *rapid.T, low, high int) dovetail.Resources {
+	return dovetail.Resources{int64(rapid.IntRange(low, high).Draw(t, "cpu")) * 100, int64(rapid.IntRange(low, high).Draw(t, "memory"))}
+}
+
+// surplus is what a back-end reports that stops at once what it was told to stop.
+func surplus(c *Core) []dovetail.ReplicasDown {
+	var events []dovetail.ReplicasDown
+	for _, r := range c.serving {
+		for ci := range r.comps {
+			for i := range r.comps[ci].cells {
+				if k := &r.comps[ci].cells[i]; k.live > k.told {
+					events = append(events, dovetail.ReplicasDown{Slot: c.slot(r, ci, k), N: k.live - k.told, Exit: dovetail.Exit{Asked: true}})
+				}
+			}
+		}
+	}
+	return events
+}
