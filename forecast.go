@@ -9,7 +9,7 @@ type Expectation struct {
 	Earliest   *time.Time `json:"earliest,omitempty"`
 	Median     *time.Time `json:"median,omitempty"`
 	Latest     *time.Time `json:"latest,omitempty"`
-	Confidence float64    `json:"confidence"`      // share of the plays between Earliest and Latest, not counting these: 0.8
+	Confidence float64    `json:"confidence"`      // share of further plays that would lie between Earliest and Latest: 0.8, less from fewer than 9 plays
 	Plays      int        `json:"plays"`           // few of them make the interval coarse
 	Never      int        `json:"never,omitempty"` // plays in which it does not happen
 	Basis      string     `json:"basis,omitempty"` // what was assumed of runtimes and of later arrivals; one sentence for people

@@ -72,7 +72,8 @@ const (
 	maxLater = 1000                 // later arrivals
 )
 
-// Play plays until all plays are done or the context ends, and returns what there is by then. An error is one of the state or of
+// Play plays until all plays are done or the context ends, and returns what there is by then: something of the first play in any
+// case. An error is one of the state or of
 // the alternative, never that time was up.
 func (f *Forecast) Play(ctx context.Context) (*Future, error) {
 	begun := time.Now()
@@ -86,7 +87,7 @@ func (f *Forecast) Play(ctx context.Context) (*Future, error) {
 	var work sync.WaitGroup
 	for range min(len(plays), cmp.Or(f.Workers, runtime.GOMAXPROCS(0))) {
 		work.Go(func() {
-			for k := next.Add(1) - 1; int(k) < len(plays) && ctx.Err() == nil; k = next.Add(1) - 1 {
+			for k := next.Add(1) - 1; int(k) < len(plays) && (k == 0 || ctx.Err() == nil); k = next.Add(1) - 1 {
 				plays[k], failed[k] = f.play(ctx, uint64(k), about)
 			}
 		})
@@ -220,8 +221,16 @@ func (u *Future) collect(plays []*report.Schedule) {
 			return max(0, t-past)
 		}
 		for i := range s.Jobs {
-			if w := byID[s.Jobs[i].ID]; w != nil {
-				w.Start, w.Finish = append(w.Start, after(s.Jobs[i].Start)), append(w.Finish, after(s.Jobs[i].Finish))
+			w := byID[s.Jobs[i].ID]
+			if w == nil {
+				continue
+			}
+			start, finish := after(s.Jobs[i].Start), after(s.Jobs[i].Finish)
+			if start != noTime || !u.Cut { // what a part of a play did not come to see may happen yet
+				w.Start = append(w.Start, start)
+			}
+			if finish != noTime || !u.Cut {
+				w.Finish = append(w.Finish, finish)
 			}
 		}
 	}
@@ -244,13 +253,15 @@ func (u *Future) Expect(times []time.Duration) dovetail.Expectation {
 		return &t
 	}
 	x.Median = at(0.5)
-	if !u.Cut {
-		x.Confidence, x.Earliest, x.Latest = confidence, at((1-confidence)/2), at((1+confidence)/2)
+	if n := float64(len(times)); n > 1 {
+		x.Confidence = min(confidence, (n-1)/(n+1))
+		x.Earliest, x.Latest = at((1-confidence)/2), at((1+confidence)/2)
 	}
 	return x
 }
 
-// confidence is the share of plays that an interval holds.
+// confidence is the share of further plays that an interval is to hold. From the lowest to the highest of n plays it is
+// (n−1)/(n+1), so that fewer than 9 are too few for it.
 const confidence = 0.8
 
 // percentile interpolates between the values at (n+1)·p (type 6: so many of further values are expected below it). It is false if

@@ -27,7 +27,7 @@ type Recorder interface {
 // The bounds of an oracle.
 const (
 	maxPlays   = 64
-	maxLive    = 20_000                 // runs that have not ended: with more, no play would come to its end in time
+	maxLive    = 10_000                 // runs that have not ended: with more, no play would come to its end in time
 	explainFor = 500 * time.Millisecond // plays for an explanation take no longer …
 	whatIfFor  = 2 * time.Second        // … and for a what-if, each of its two forecasts
 	freshFor   = 2 * time.Second        // a forecast is used again for so long, while nothing was decided or submitted

@@ -37,7 +37,7 @@ func (s *standIn) History(_ context.Context, f engine.HistoryFilter) ([]dovetail
 }
 
 // apply applies events and what is decided upon them, and reports replicas up.
-func (s *standIn) apply(t *testing.T, events ...dovetail.Event) {
+func (s *standIn) apply(t testing.TB, events ...dovetail.Event) {
 	t.Helper()
 	for _, e := range events {
 		if err := s.core.Apply(s.now, e); err != nil {
@@ -226,12 +226,18 @@ func TestForecastIsCut(t *testing.T) {
 	end()
 	f := Forecast{State: state, Now: s.now, Past: NewExperience(), Plays: 8}
 	u, err := f.Play(ended)
-	if err != nil || u.Plays != 0 || len(u.Runs) != 2 || len(u.Runs[0].Start) != 0 {
-		t.Errorf("%+v, %v; expected two runs that wait, and no plays", u, err)
+	if err != nil || u.Plays != 1 || len(u.Runs) != 2 || len(u.Runs[0].Start) != 1 {
+		t.Errorf("%+v, %v; expected two runs that wait, and one short play", u, err)
 	}
 	cut := Future{Now: s.now, Cut: true, Runs: u.Runs, Basis: "x"}
 	if x := cut.Expect([]time.Duration{time.Minute}); x.Confidence != 0 || x.Earliest != nil || x.Median.Sub(s.now) != time.Minute {
 		t.Errorf("of one play: %+v; expected its time, and no interval", x)
+	}
+	if x := cut.Expect(nil); x.Median != nil || x.Never != 0 {
+		t.Errorf("what the part did not come to see: %+v; expected nothing, in particular not never", x)
+	}
+	if x := u.Expect([]time.Duration{1, 2, 3}); x.Confidence != 0.5 {
+		t.Errorf("an interval from three plays has confidence %v; expected half", x.Confidence)
 	}
 	if b := cut.basis(); !strings.HasPrefix(b, "A part of one play") {
 		t.Errorf("basis %q does not say that time was up", b)
@@ -239,7 +245,7 @@ func TestForecastIsCut(t *testing.T) {
 }
 
 func TestPercentile(t *testing.T) {
-	const µs = time.Microsecond
+	const us = time.Microsecond
 	for _, test := range []struct {
 		reason string
 		times  []time.Duration
@@ -248,11 +254,11 @@ func TestPercentile(t *testing.T) {
 		ok     bool
 	}{
 		{"nothing", nil, 0.5, 0, false},
-		{"one value is all of them", []time.Duration{7 * µs}, 0.1, 7 * µs, true},
-		{"between two", []time.Duration{3 * µs, 1 * µs}, 0.5, 2 * µs, true},
-		{"a tenth of further values lie below the lowest of nine", []time.Duration{9 * µs, 2 * µs, 3 * µs, 4 * µs, 5 * µs, 6 * µs, 7 * µs, 8 * µs, 1 * µs}, 0.1, 1 * µs, true},
-		{"never is later than anything", []time.Duration{5 * µs, noTime, 4 * µs}, 0.25, 4 * µs, true},
-		{"the middle never happens", []time.Duration{noTime, noTime, 4 * µs}, 0.5, 0, false},
+		{"one value is all of them", []time.Duration{7 * us}, 0.1, 7 * us, true},
+		{"between two", []time.Duration{3 * us, 1 * us}, 0.5, 2 * us, true},
+		{"a tenth of further values lie below the lowest of nine", []time.Duration{9 * us, 2 * us, 3 * us, 4 * us, 5 * us, 6 * us, 7 * us, 8 * us, 1 * us}, 0.1, 1 * us, true},
+		{"never is later than anything", []time.Duration{5 * us, noTime, 4 * us}, 0.25, 4 * us, true},
+		{"the middle never happens", []time.Duration{noTime, noTime, 4 * us}, 0.5, 0, false},
 	} {
 		got, ok := percentile(test.times, test.p)
 		if got != test.want || ok != test.ok {

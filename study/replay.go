@@ -113,7 +113,7 @@ func RuntimeOf(h *dovetail.History) (time.Duration, bool) {
 	return t, t > 0
 }
 
-// Experience returns what the runs that succeeded teach about runtimes; the latest to end count most.
+// LearnFrom returns what the runs that succeeded teach about runtimes; the latest to end count most.
 func LearnFrom(finished []dovetail.History) *Experience {
 	x := NewExperience()
 	runs := slices.Clone(finished)

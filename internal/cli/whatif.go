@@ -136,19 +136,19 @@ func (e *environment) writeWhatIf(w io.Writer, x *dovetail.WhatIf) error {
 		p := &x.Runs[i]
 		before, interval := "", ""
 		if p.Start != nil {
-			before, interval = inText(p.Start.Median, x.At), intervalText(p.Start, x.At)
+			before, interval = medianText(p.Start, x.At), intervalText(p.Start, x.At)
 		}
 		change, by := "", ""
 		if c := p.Change; c != nil {
 			change, by = shift(c.Median), fmt.Sprintf("(%s to %s)", shift(c.Low), shift(c.High))
 		}
 		t.add(fmt.Sprint(p.Run), printable(p.Name), printable(p.User), before, interval,
-			inText(p.ThenStart.Median, x.At), intervalText(&p.ThenStart, x.At), change, by)
+			medianText(&p.ThenStart, x.At), intervalText(&p.ThenStart, x.At), change, by)
 	}
 	if err := t.write(w, e.paint); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nIn brackets: where 80 %% of the plays lie. %s.\n", printable(x.Basis))
+	_, err := fmt.Fprintf(w, "\nIn brackets: where %.0f %% of the plays lie. %s.\n", 100*x.Runs[0].ThenStart.Confidence, printable(x.Basis))
 	return err
 }
 
@@ -172,6 +172,14 @@ func alternatives(x *dovetail.WhatIf) []string {
 		return []string{"what there is"}
 	}
 	return all
+}
+
+// medianText writes the median of an expectation.
+func medianText(x *dovetail.Expectation, now time.Time) string {
+	if x.Median == nil && x.Never == 0 {
+		return "unknown"
+	}
+	return inText(x.Median, now)
 }
 
 // inText writes a time to come as how long that is from now.
@@ -198,7 +206,7 @@ func (e *environment) expectedText(x *dovetail.Expectation) string {
 	now := e.now()
 	switch {
 	case x.Median == nil && x.Earliest == nil:
-		return "never, as things are"
+		return "never, as things are: in all plays other runs hold what it needs for ever"
 	case x.Median == nil:
 		return "not before " + x.Earliest.Local().Format(time.TimeOnly) + ", and in most plays never"
 	}
