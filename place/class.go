@@ -27,6 +27,9 @@ func Classify(each dovetail.Resources) dovetail.Resources {
 	return each
 }
 
+// Counted reports whether room for the class was counted since more came about.
+func (s *Space) Counted(c *Class) bool { return c.known == s.grown }
+
 // Rules reports whether the class rules out that n replicas of one of its shapes fit; if it does not, they may fit or not. It looks
 // at the nodes when it is asked for the second time since more room came about: for a single shape Holds is no dearer.
 func (s *Space) Rules(c *Class, n int) bool {

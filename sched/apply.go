@@ -80,7 +80,8 @@ func (c *Core) submitted(now time.Time, spec *dovetail.Run) error {
 	}
 	a := c.apps[spec.App]
 	if a == nil {
-		a = c.newApp(spec.App)
+		a = c.appOf(spec.App)
+		c.checked = nil
 		if a.core == 0 {
 			return dovetail.Errorf(dovetail.Invalid, "submitted: application %s has no core replica", spec.App.Name)
 		}
@@ -182,7 +183,7 @@ func (c *Core) reprioritised(now time.Time, e dovetail.Reprioritised) error {
 		return err
 	}
 	r.priority = e.Priority
-	r.ranked, r.app.ranked = 0, 0
+	r.ranked, r.app.ranked, c.orderedAt = 0, 0, 0
 	if r.state == dovetail.Queued {
 		c.rerank(now)
 	}
@@ -353,6 +354,7 @@ func (c *Core) end(r *run, now time.Time) {
 	}
 	if i, ok := slices.BinarySearchFunc(c.serving, r.id, byID); ok {
 		c.serving = slices.Delete(c.serving, i, i+1)
+		c.unserve(r)
 	}
 	c.gone = append(c.gone, r)
 }

@@ -17,17 +17,18 @@ const backfillDepth = 1000
 // draft is one decision in the making; a core has one, whose memory every decision uses again. It works on the core's own state and takes back everything it did when the plan is
 // written down, so that deciding changes nothing.
 type draft struct {
-	c     *Core
-	now   time.Time
-	steps []step // to take back, last first
-	tried []*run // had steps that were taken back
-	ends  []dovetail.End
-	ended []*run
+	c      *Core
+	now    time.Time
+	steps  []step // to take back, last first
+	sorted []step // by where they are
+	tried  []*run // had steps that were taken back
+	ends   []dovetail.End
+	ended  []*run
 
 	started []*run
-	order   []*run // runs in service, in order, or nil if nobody asked yet
+	order   []*run // runs in service, in order, or nil if nobody asked yet; not those of Core.ordered if ranks stand still
 	round   int    // what applications know not to fit they know of one round; never the same again
-	shut    int    // how many steps there were when last an application was found not to fit
+	shut    int    // how many steps there were when last an application was found not to fit, or room for a class was counted
 	passed  bool   // in this round a run was passed over
 	again   bool   // what happened in this round may let a run start that was passed over
 	blocked []*run // those that are judged, in order
@@ -43,6 +44,19 @@ type step struct {
 	cl    class
 	node  int
 	delta int
+}
+
+// where compares the slots of two steps: by run, component, class and node.
+func (s step) where(o step) int {
+	switch {
+	case s.r != o.r:
+		return cmp.Compare(s.r.id, o.r.id)
+	case s.ci != o.ci:
+		return s.ci - o.ci
+	case s.cl != o.cl:
+		return int(s.cl - o.cl)
+	}
+	return s.node - o.node
 }
 
 // Decide returns what should be done now. It is pure; after Apply(Decided{plan}) it returns an empty plan.
@@ -321,18 +335,43 @@ func (d *draft) broken() []*run {
 
 // backwards yields the runs in service that hold elastic replicas, last in order first.
 func (d *draft) backwards() iter.Seq[*run] {
+	return func(yield func(*run) bool) {
+		for r := range d.fromLast() {
+			if r.elastic > 0 && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// fromLast yields the runs in service that go on, last in order first.
+func (d *draft) fromLast() iter.Seq[*run] {
+	var kept []*run
+	if d.c.standing() {
+		kept = d.c.inStanding(d.now)
+	}
 	if d.order == nil {
-		for _, r := range d.c.serving {
-			if r.goesOn() {
-				d.order = append(d.order, r)
+		if kept == nil {
+			for _, r := range d.c.serving {
+				if r.goesOn() {
+					d.order = append(d.order, r)
+				}
 			}
 		}
 		d.order = append(d.order, d.started...)
 		d.sort(d.order)
 	}
 	return func(yield func(*run) bool) {
-		for i := len(d.order) - 1; i >= 0; i-- {
-			if r := d.order[i]; r.elastic > 0 && !yield(r) {
+		for i, j := len(kept)-1, len(d.order)-1; i >= 0 || j >= 0; {
+			var r *run
+			if j < 0 || i >= 0 && kept[i].rank.compare(&d.order[j].rank) > 0 {
+				r = kept[i]
+				i--
+			} else {
+				r = d.order[j]
+				j--
+			}
+			if r.serves() && !r.ending && r.verdict == nil && r.state != dovetail.Stopping && !yield(r) {
 				return
 			}
 		}
@@ -377,14 +416,11 @@ func (d *draft) jumps(w *run) bool {
 	if !d.c.cfg.Preempt {
 		return false
 	}
-	for range d.backwards() {
-		break // make sure that the order is there
+	for last := range d.fromLast() {
+		own, tail := d.c.key(w, d.now), d.c.key(last, d.now)
+		return own.compare(&tail) < 0
 	}
-	if len(d.order) == 0 {
-		return false
-	}
-	own, tail := d.c.key(w, d.now), d.c.key(d.order[len(d.order)-1], d.now)
-	return own.compare(&tail) < 0
+	return false
 }
 
 // idle reports whether something of every kind that w's core needs is free.
@@ -485,20 +521,18 @@ func (d *draft) assigns() []dovetail.Assign {
 	if len(d.steps) == 0 {
 		return nil
 	}
-	steps := make([]step, 0, len(d.steps))
+	steps := d.sorted[:0]
 	for _, s := range d.steps {
 		if !s.r.ending {
 			steps = append(steps, s)
 		}
 	}
-	where := func(a, b step) int {
-		return cmp.Or(cmp.Compare(a.r.id, b.r.id), cmp.Compare(a.ci, b.ci), cmp.Compare(a.cl, b.cl), cmp.Compare(a.node, b.node))
-	}
-	slices.SortFunc(steps, where)
+	d.sorted = steps
+	slices.SortFunc(steps, step.where)
 	var all []dovetail.Assign
 	for i := 0; i < len(steps); {
 		s, net := steps[i], 0
-		for ; i < len(steps) && where(s, steps[i]) == 0; i++ {
+		for ; i < len(steps) && s.where(steps[i]) == 0; i++ {
 			net += steps[i].delta
 		}
 		if net != 0 {

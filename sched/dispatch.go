@@ -110,6 +110,31 @@ func (r *run) unsettled() bool {
 	return false
 }
 
+// grants finds what a plan grants in a slot. Actions mostly follow in the order of the grants; only for one that does not, all of
+// them are put into a map.
+type grants struct {
+	plan   []dovetail.Assign
+	next   int
+	bySlot map[dovetail.Slot]int
+	filled bool
+}
+
+func (g *grants) find(s dovetail.Slot) (int, bool) {
+	if g.next < len(g.plan) && g.plan[g.next].Slot == s {
+		g.next++
+		return g.plan[g.next-1].N, true
+	}
+	if !g.filled {
+		g.filled = true
+		clear(g.bySlot)
+		for i := range g.plan {
+			g.bySlot[g.plan[i].Slot] = g.plan[i].N
+		}
+	}
+	n, ok := g.bySlot[s]
+	return n, ok
+}
+
 // check reports whether the plan can be applied as a whole.
 func (c *Core) check(p *dovetail.Plan) error {
 	bad := func(format string, args ...any) error {
@@ -125,11 +150,9 @@ func (c *Core) check(p *dovetail.Plan) error {
 		}
 		ends[e.Run] = true
 	}
-	granted := c.granted
-	clear(granted)
 	known := func(s dovetail.Slot) bool {
 		r := c.runs[s.Run]
-		_, ok := c.nodeByID[s.Node]
+		_, ok := c.nodeNumber(s.Node)
 		return r != nil && ok && r.state != dovetail.Stopping && !ends[s.Run] && s.Component >= 0 && s.Component < len(r.app.shapes)
 	}
 	for _, a := range p.Assign {
@@ -139,14 +162,14 @@ func (c *Core) check(p *dovetail.Plan) error {
 		if _, k := c.find(a.Slot); !a.Elastic && k != nil && a.N < k.told {
 			return bad("%d takes core replicas from run %d", a.Run)
 		}
-		granted[a.Slot] = a.N
 	}
+	granted := grants{plan: p.Assign, bySlot: c.granted}
 	for _, a := range p.Actions {
 		a, ok := a.(dovetail.RunReplicas)
 		if !ok {
 			continue
 		}
-		n, ok := granted[a.Slot]
+		n, ok := granted.find(a.Slot)
 		if _, k := c.find(a.Slot); !ok && k != nil {
 			n = k.want
 		}
@@ -188,11 +211,13 @@ func (c *Core) assign(a *dovetail.Assign, now time.Time) {
 		r.comps = make([]comp, len(r.app.shapes))
 		i, _ := slices.BinarySearchFunc(c.serving, r.id, byID)
 		c.serving = slices.Insert(c.serving, i, r)
+		c.serve(r, now)
 		if r.app.spec.MaxRuntime > 0 {
 			c.limited = append(c.limited, r)
 		}
 	}
-	node, cl := c.nodeByID[a.Node], classOf(a.Elastic)
+	node, _ := c.nodeNumber(a.Node)
+	cl := classOf(a.Elastic)
 	k := r.comps[a.Component].cell(cl, node)
 	delta := a.N - k.want
 	c.shift(r, a.Component, cl, node, delta)
@@ -206,7 +231,7 @@ func (c *Core) assign(a *dovetail.Assign, now time.Time) {
 // tell notes what the back-end is told.
 func (c *Core) tell(a *dovetail.RunReplicas, now time.Time) {
 	r := c.runs[a.Run]
-	node := c.nodeByID[a.Node]
+	node, _ := c.nodeNumber(a.Node)
 	k := r.comps[a.Component].cell(classOf(a.Elastic), node)
 	if more := a.N - k.told; more > 0 {
 		k.live += more

@@ -71,10 +71,7 @@ func (c *Core) missing(a *app, all bool) int {
 // cordoned; with the rigid allocator, all of it. If not, the error is dovetail.Invalid and names the largest shortfall. While no
 // node is known, everything fits.
 func (c *Core) Fit(spec *dovetail.Application) error {
-	a := c.apps[spec]
-	if a == nil {
-		a = c.newApp(spec)
-	}
+	a := c.appOf(spec)
 	if c.fits(a); len(c.nodes) == 0 || a.ever {
 		return nil
 	}
@@ -83,6 +80,17 @@ func (c *Core) Fit(spec *dovetail.Application) error {
 	return dovetail.Errorf(dovetail.Invalid,
 		"component %s needs %d × (%s); %s; lower its count or resources, add nodes, or submit it to wait for capacity",
 		comp.Name, c.asks(a, most.component), comp.Resources, most.text)
+}
+
+// appOf returns what is derived from an application. What was derived for a check is kept until the next: the submission follows.
+func (c *Core) appOf(spec *dovetail.Application) *app {
+	if a := c.apps[spec]; a != nil {
+		return a
+	}
+	if c.checked == nil || c.checked.spec != spec {
+		c.checked = c.newApp(spec)
+	}
+	return c.checked
 }
 
 // shortfall is what the empty cluster lacks for a core.

@@ -45,7 +45,7 @@ func (f fitter) mayFit(r *run) bool {
 		}
 		for ci := range a.shapes {
 			n := f.c.asks(a, ci)
-			if n > 0 && f.c.space.Rules(a.class[ci], n) || !f.c.space.Holds(&a.shapes[ci], n, nil) {
+			if n > 0 && f.rules(a.class[ci], n) || !f.c.space.Holds(&a.shapes[ci], n, nil) {
 				a.shut, f.shut = f.c.space.Grown(), len(f.steps)
 				return false
 			}

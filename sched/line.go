@@ -57,6 +57,44 @@ func (c *Core) key(r *run, now time.Time) key {
 	return r.rank
 }
 
+// standing reports whether the ranks of runs in service stand still.
+func (c *Core) standing() bool { return !c.order.Moves && !c.order.Shrinks }
+
+// inStanding returns the runs in service in an order in which ranks stand still. It is kept from one decision to the next.
+func (c *Core) inStanding(now time.Time) []*run {
+	if c.orderedAt != c.ranking {
+		c.orderedAt = c.ranking
+		c.ordered = append(c.ordered[:0], c.serving...)
+		for _, r := range c.ordered {
+			c.key(r, now)
+		}
+		slices.SortFunc(c.ordered, func(a, b *run) int { return a.rank.compare(&b.rank) })
+	}
+	return c.ordered
+}
+
+// serve keeps the runs in service in order when one enters.
+func (c *Core) serve(r *run, now time.Time) {
+	if c.orderedAt != c.ranking || !c.standing() {
+		c.orderedAt = 0
+		return
+	}
+	own := c.key(r, now)
+	i, _ := slices.BinarySearchFunc(c.ordered, &own, func(o *run, k *key) int { return o.rank.compare(k) })
+	c.ordered = slices.Insert(c.ordered, i, r)
+}
+
+// unserve keeps the runs in service in order when one leaves.
+func (c *Core) unserve(r *run) {
+	if c.orderedAt != c.ranking || !c.standing() {
+		c.orderedAt = 0
+		return
+	}
+	if i, ok := slices.BinarySearchFunc(c.ordered, &r.rank, func(o *run, k *key) int { return o.rank.compare(k) }); ok {
+		c.ordered = slices.Delete(c.ordered, i, i+1)
+	}
+}
+
 // entry is a run's place in the waiting line. It is void once the run left the line or entered it anew.
 type entry struct {
 	r       *run

@@ -34,6 +34,7 @@ type Core struct {
 	room     []dovetail.Resources // by what is occupied, per node; negative where a node shrank
 	nodes    []node
 	nodeByID map[string]int
+	nodeHint int                  // the node that was looked up last
 	loose    dovetail.Resources   // granted to elastic replicas, in all
 	looseOn  []dovetail.Resources // … per node
 	version  int64                // grows whenever what nodes can hold changes
@@ -46,12 +47,15 @@ type Core struct {
 	empty   [2]*place.Space       // the nodes of emptyAt with nothing on them: those that are open, and all; nil: not asked for yet
 	emptyAt int64
 
-	runs    map[dovetail.RunID]*run
-	apps    map[*dovetail.Application]*app
-	classes map[dovetail.Resources]*place.Class // never dropped; there are few
-	serving []*run                              // starting, running or stopping; by ID
-	line    line
-	ranking int // grows whenever ranks computed before are void
+	runs      map[dovetail.RunID]*run
+	apps      map[*dovetail.Application]*app
+	checked   *app                                // of the last application that was checked and is not known
+	classes   map[dovetail.Resources]*place.Class // never dropped; there are few
+	serving   []*run                              // starting, running or stopping; by ID
+	ordered   []*run                              // … by the order of the policy, if ranks stand still
+	orderedAt int                                 // the ranking that ordered belongs to; 0: none
+	line      line
+	ranking   int // grows whenever ranks computed before are void
 
 	hungry   []*app // have hungry runs, or had some
 	pending  []*run // want and told may differ
@@ -229,7 +233,7 @@ func (c *Core) find(s dovetail.Slot) (*run, *cell) {
 	if r == nil || s.Component < 0 || s.Component >= len(r.comps) {
 		return r, nil
 	}
-	n, ok := c.nodeByID[s.Node]
+	n, ok := c.nodeNumber(s.Node)
 	if !ok {
 		return r, nil
 	}
@@ -238,6 +242,21 @@ func (c *Core) find(s dovetail.Slot) (*run, *cell) {
 		return r, &p.cells[i]
 	}
 	return r, nil
+}
+
+// nodeNumber returns the number of a node. Mostly it is the one that was asked for last, or the next one.
+func (c *Core) nodeNumber(name string) (int, bool) {
+	for i := c.nodeHint; i < min(c.nodeHint+2, len(c.nodes)); i++ {
+		if c.nodes[i].Name == name {
+			c.nodeHint = i
+			return i, true
+		}
+	}
+	i, ok := c.nodeByID[name]
+	if ok {
+		c.nodeHint = i
+	}
+	return i, ok
 }
 
 // Nodes returns the status of every node, by name.

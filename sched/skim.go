@@ -1,6 +1,9 @@
 package sched
 
-import "github.com/dovetail-sched/dovetail"
+import (
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/place"
+)
 
 // A backfilling order tries, in every decision, up to backfillDepth runs behind those that do not fit. Most of them are ruled out by
 // their class, without a look at a node or at anything but their entry. For them the allocator is not asked: as soon as it takes
@@ -21,7 +24,7 @@ func (d *draft) skim(yield func(*run) bool) {
 		if !e.valid() || r.held || r.chosen || r.ending {
 			continue
 		}
-		if d.closed && e.fitsAt == c.version && c.space.Rules(e.class, e.asks) {
+		if d.closed && e.fitsAt == c.version && d.rules(e.class, e.asks) {
 			d.passed = true
 			d.skipped = append(d.skipped, r)
 			if d.looked++; d.looked >= backfillDepth {
@@ -37,6 +40,14 @@ func (d *draft) skim(yield func(*run) bool) {
 			return
 		}
 	}
+}
+
+// rules reports whether a class rules out that n replicas of one of its shapes fit.
+func (d *draft) rules(class *place.Class, n int) bool {
+	if !d.c.space.Counted(class) {
+		d.shut = len(d.steps) // room may be counted now, with all that these steps have taken
+	}
+	return d.c.space.Rules(class, n)
 }
 
 // judge gives the runs that were skipped their reason, if it is another one than they have.

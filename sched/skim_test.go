@@ -8,9 +8,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/place"
 )
 
-// TestSkim feeds a core and one that never passes a run over without asking the allocator the same, with a line of many runs that do
+// TestSkim feeds a core and one that never passes a run over without asking the allocator, and remembers nothing that did not fit, the
+// same, with a line of many runs that do
 // not fit: they decide the same, and the first one does pass runs over.
 func TestSkim(t *testing.T) {
 	skipped := 0
@@ -42,8 +44,11 @@ func TestSkim(t *testing.T) {
 			for range rapid.IntRange(0, 6).Draw(t, "arrivals") {
 				n := rapid.IntRange(1, 8).Draw(t, "core")
 				app := &dovetail.Application{Name: "a", Kind: dovetail.Batch, Components: []dovetail.Component{{
-					Name: "c", Count: n, Max: n + rapid.IntRange(0, 4).Draw(t, "elastic"), Resources: genUnits(t, 1, 9), Ends: "run",
+					Name: "c", Count: n, Max: n + rapid.IntRange(0, 4).Draw(t, "elastic"), Resources: genUnits(t, 1, 4), Ends: "run",
 				}}}
+				if rapid.Bool().Draw(t, "two") { // the first may be placed, and taken back because the second does not fit
+					app.Components = append(app.Components, dovetail.Component{Name: "d", Count: n, Resources: genUnits(t, 1, 4)})
+				}
 				apply(dovetail.Submitted{Run: &dovetail.Run{ID: next, Name: "a", App: app}})
 				next++
 			}
@@ -51,9 +56,16 @@ func TestSkim(t *testing.T) {
 				apply(dovetail.Cancelled{Run: rapid.SampledFrom(serving).Draw(t, "run")})
 			}
 			for i := range cores[1].line.sorted {
-				cores[1].line.sorted[i].fitsAt = 0
+				e := &cores[1].line.sorted[i]
+				e.fitsAt, e.r.app.shut = 0, 0
+				for _, class := range e.r.app.class {
+					*class = place.Class{Each: class.Each}
+				}
 			}
 			plan, plain := cores[0].Decide(now), cores[1].Decide(now)
+			if again := cores[0].Decide(now); !cmp.Equal(plan, again) {
+				t.Fatalf("what is remembered of the first decision changes the second:\n%s", cmp.Diff(plan, again))
+			}
 			if !cmp.Equal(plan, plain) {
 				t.Fatalf("passing runs over changes the decision:\n%s", cmp.Diff(plain, plan))
 			}
