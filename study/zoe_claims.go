@@ -1,17 +1,20 @@
 package study
 
 import (
-	"strings"
-
 	"github.com/dovetail-sched/dovetail/report"
 )
 
 // zoeClaims returns the statements of the seed, in its order. What a claim is judged by, and within which bounds, stands here and
-// nowhere else. Where the seed gives a number, the bounds leave it about a third; where it says more or less, they are 1.
+// nowhere else. Where the seed gives a ratio such as 0.63, the bounds leave it some 20 to 30 %; where it gives an order of magnitude, or a
+// time on its own machine and traces, a factor of 2 and more; where it says more or less, they are 1.
 func zoeClaims() []Claim {
 	var all []Claim
 	for _, of := range []func() []Claim{claimsOnPolicies, claimsOnQueues, claimsOnSizes, claimsOnHRRN, claimsOnInelastic, claimsOnPreemption, claimsOnTestbed} {
 		all = append(all, of()...)
+	}
+	why := zoeReasons()
+	for i := range all {
+		all[i].Why = why[all[i].ID]
 	}
 	return all
 }
@@ -20,7 +23,8 @@ func zoeClaims() []Claim {
 const (
 	calibratedLoad = "The load was chosen such that FIFO rigid has a mean turnaround of some 10⁶ s, and flexible about half of it."
 	calibratedSize = "The load was chosen such that SJF-2D has a mean turnaround of some 10⁴ s, and SJF-3D less."
-	calibratedBed  = "The seed gives no runtimes of its testbed. Ours were chosen such that a queue builds up, not for these figures."
+	calibratedBed  = "The seed gives no runtimes of its testbed. Ours were chosen such that a queue builds up, and the last application " +
+		"ends after some three hours with flexible and four with rigid; the gain in allocation follows from that."
 )
 
 func claimsOnPolicies() []Claim {
@@ -86,7 +90,7 @@ func claimsOnQueues() []Claim {
 	}
 	for _, a := range []string{"rigid", "flexible"} {
 		magnitude.Checks = append(magnitude.Checks,
-			ratio(a+": mean number waiting, FIFO to SJF", "almost 10", atLeast(5), waiting, batch("fifo", a), batch("sjf", a)),
+			atFullScale(ratio(a+": mean number waiting, FIFO to SJF", "almost 10", between(5, 20), waiting, batch("fifo", a), batch("sjf", a))),
 			ratio(a+": mean number running, SJF to FIFO", "similar", between(0.75, 1.33), serving, batch("sjf", a), batch("fifo", a)))
 	}
 	return []Claim{queueing, slowdown, queues, magnitude, allocation}
@@ -145,9 +149,8 @@ func claimsOnSizes() []Claim {
 		ID: "10.3-table", Where: "table 10.3b", Words: "turn around time between different definitions of size in our flexible scheduler", Calibrated: calibratedSize,
 	}
 	for _, row := range zoeTable103b() {
-		c := figure(title(row.policy)+": mean turnaround", "s", inSeconds(row.seconds), within2(row.seconds), meanTurnaround, batch(row.policy, "flexible"))
-		c.Full = true
-		table.Checks = append(table.Checks, c)
+		table.Checks = append(table.Checks, atFullScale(
+			figure(title(row.policy)+": mean turnaround", "s", inSeconds(row.seconds), within2(row.seconds), meanTurnaround, batch(row.policy, "flexible"))))
 	}
 	return []Claim{flexible, remaining, malleable, rigid, table}
 }
@@ -185,21 +188,24 @@ func claimsOnInelastic() []Claim {
 		policy  string
 		seconds float64
 	}{{"fifo", 1_317_315.92}, {"sjf", 135_964.50}, {"srpt", 135_964.50}, {"hrrn", 407_952.05}} {
-		c := figure(title(row.policy)+": mean turnaround", "s", inSeconds(row.seconds), within2(row.seconds), meanTurnaround, of(row.policy, "rigid"))
-		c.Full = true
-		table.Checks = append(table.Checks, c)
+		table.Checks = append(table.Checks, atFullScale(
+			figure(title(row.policy)+": mean turnaround", "s", inSeconds(row.seconds), within2(row.seconds), meanTurnaround, of(row.policy, "rigid"))))
 	}
 	table.Checks = append(table.Checks,
-		ratio("mean turnaround, FIFO to SJF", "9.69", atLeast(5), meanTurnaround, of("fifo", "rigid"), of("sjf", "rigid")),
-		ratio("mean turnaround, HRRN to SJF", "3.00", between(2, 4), meanTurnaround, of("hrrn", "rigid"), of("sjf", "rigid")))
+		atFullScale(ratio("mean turnaround, FIFO to SJF", "9.69", between(5, 20), meanTurnaround, of("fifo", "rigid"), of("sjf", "rigid"))),
+		atFullScale(ratio("mean turnaround, HRRN to SJF", "3.00", between(1.5, 6), meanTurnaround, of("hrrn", "rigid"), of("sjf", "rigid"))))
 	return []Claim{same, table}
 }
 
 func claimsOnPreemption() []Claim {
 	of := func(policy string, preempt bool) at { return at{zoeMixed, policy, "flexible", preempt} }
+	const human, elastic = report.Interactive, report.BatchElastic
 	waits := Claim{
 		ID: "10.5-interactive", Where: "§10.5, figure 30 left",
-		Words: "interactive applications … roughly two orders of magnitude less queuing times. Users do not wait for few dozens minutes but only few seconds",
+		Words: "roughly two orders of magnitude less queuing times. Users do not wait for few dozens minutes but only few seconds",
+		Checks: []Check{
+			atFullScale(figure("SRPT Int: median queueing without preemption", "s", "few dozens minutes", between(600, 7200), medianQueue(human), of("srpt", false))),
+		},
 	}
 	stable := Claim{
 		ID: "10.5-batch", Where: "§10.5, figure 30", Words: "elastic batch applications pay with more variability (but stable for the median case) in queuing times",
@@ -207,23 +213,17 @@ func claimsOnPreemption() []Claim {
 	price := Claim{
 		ID: "10.5-price", Where: "§10.5, figures 31 to 33", Words: "a drop in the resource utilization and an increase in the size of the pending queue",
 	}
-	const human, elastic = report.Interactive, report.BatchElastic
 	for _, p := range zoePolicies() {
 		with, without := of(p, true), of(p, false)
 		waits.Checks = append(waits.Checks,
 			ratio(title(p)+" Int: mean queueing + 1 s, without to with preemption", "some 100", atLeast(30), orNone(meanQueue(human)), without, with),
-			figure(title(p)+" Int: median queueing with preemption", "s", "few seconds", atMost(10), medianQueue(human), with),
-			figure(title(p)+" Int: median queueing without preemption", "s", "few dozens minutes", between(600, 7200), medianQueue(human), without))
+			figure(title(p)+" Int: median queueing with preemption", "s", "few seconds", atMost(10), medianQueue(human), with))
 		stable.Checks = append(stable.Checks,
 			ratio(title(p)+" B-E: median turnaround, with to without preemption", "stable", between(0.8, 1.25), medianOf(elastic), with, without),
 			ratio(title(p)+" B-E: 95 % of queueing + 1 s, with to without preemption", "more variable", atLeast(1), orNone(highQueue(elastic)), with, without))
 		price.Checks = append(price.Checks,
 			ratio(title(p)+": mean cpu allocation, with to without preemption", "drops", less(), cpuAllocation, with, without),
 			ratio(title(p)+": mean number waiting, with to without preemption", "increases", atLeast(1), waiting, with, without))
-	}
-	for i := range waits.Checks {
-		c := &waits.Checks[i]
-		c.Full = strings.Contains(c.What, "without preemption") && c.Unit == "s" // grows with the length of the workload
 	}
 	return []Claim{waits, stable, price}
 }

@@ -84,6 +84,12 @@ func figure(what, unit, seed string, b bounds, m zoeMeasure, of at) Check {
 	return Check{What: what, Unit: unit, Seed: seed, Low: b.low, High: b.high, needs: []at{of}, of: func(c []*ZoeCell) float64 { return m(c[0]) }}
 }
 
+// atFullScale makes a check one that is judged at full scale only: what it looks at grows with the length of a workload.
+func atFullScale(c Check) Check {
+	c.Full = true
+	return c
+}
+
 // alike checks that two settings do the same to every run: 1 if so, 0 if not.
 func alike(what string, one, other at) Check {
 	b := atLeast(1)

@@ -25,7 +25,7 @@ type Claim struct {
 	Where      string  `json:"where"`                // in seed 004
 	Words      string  `json:"words"`                // the seed's
 	Calibrated string  `json:"calibrated,omitempty"` // what of our workload was chosen with this statement in view: then agreement proves little
-	Why        string  `json:"why,omitempty"`        // our reading of the outcome at full scale
+	Why        string  `json:"why,omitempty"`        // our reading of what comes out at full scale
 	Checks     []Check `json:"checks"`
 	Verdict    Verdict `json:"verdict"`
 }

@@ -125,7 +125,11 @@ func checkEvaluation(t *testing.T, e *ZoeEvaluation) {
 // TestZoeClaims shows that what claims are judged by exists: parts, policies and allocators.
 func TestZoeClaims(t *testing.T) {
 	seen := make(map[string]bool)
+	explained := 0
 	for _, c := range zoeClaims() {
+		if c.Why != "" {
+			explained++
+		}
 		if seen[c.ID] || len(c.Checks) == 0 || c.Where == "" || c.Words == "" {
 			t.Errorf("claim %q is there twice, or says nothing", c.ID)
 		}
@@ -151,6 +155,9 @@ func TestZoeClaims(t *testing.T) {
 				}
 			}
 		}
+	}
+	if explained != len(zoeReasons()) {
+		t.Errorf("%d claims are explained, but there are %d reasons: one has no claim", explained, len(zoeReasons()))
 	}
 }
 
