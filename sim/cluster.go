@@ -62,8 +62,6 @@ type run struct {
 	starts   *rand.Rand // for the jitter of starts
 	starting []*timer   // orders to start that are under way, oldest first
 
-	stopping int // replicas that were told to stop and are not gone
-
 	taken int // elastic replicas that were reclaimed
 }
 
@@ -72,10 +70,15 @@ type cell struct {
 	dovetail.Slot
 	node     int
 	ready    bool // they report readiness
-	want     int  // was told last
+	want     int  // was told last, but never more than there are, with those that are stopping: as the core counts
 	starting int
 	up       int
+	stopping int
 }
+
+// miss notes that replicas are gone. One that ends in place of one that was told to stop is not missed until that one is gone, too:
+// the core knows counts, and cannot tell them apart.
+func (k *cell) miss() { k.want = min(k.want, k.up+k.starting+k.stopping) }
 
 // NewCluster returns a cluster whose nodes are up and empty. The seed is that of all faults.
 func NewCluster(nodes []dovetail.Node, m Model, f Faults, seed uint64, epoch time.Time) (*Cluster, error) {
@@ -163,7 +166,7 @@ func (c *Cluster) Empty(id dovetail.RunID) bool {
 }
 
 func (r *run) holds() bool {
-	return r.stopping > 0 || slices.ContainsFunc(r.cells, func(k *cell) bool { return k.up > 0 || k.starting > 0 })
+	return slices.ContainsFunc(r.cells, func(k *cell) bool { return k.up > 0 || k.starting > 0 || k.stopping > 0 })
 }
 
 // Forget drops a run that has ended.
@@ -214,7 +217,8 @@ func (c *Cluster) fire(t *timer) {
 		c.rise(t.run, t.cell, t.n)
 		c.pace(t.run)
 	case stopped:
-		t.run.stopping -= t.n
+		t.cell.stopping -= t.n
+		t.cell.miss()
 		c.say(dovetail.ReplicasDown{Slot: t.cell.Slot, N: t.n, WasUp: true, WasReady: t.cell.ready, Exit: dovetail.Exit{Asked: true}})
 	case failed:
 		c.fail(t.run)
@@ -278,17 +282,17 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// scale starts or stops replicas in a slot until n are there or under way.
+// scale starts or stops replicas in a slot until n are wanted.
 func (c *Cluster) scale(r *run, k *cell, n int) {
 	if !r.over && k.Elastic && n < k.want {
 		r.taken += k.want - n
 	}
-	k.want = n
-	switch more := n - k.up - k.starting; {
-	case more > 0:
+	if more := n - k.want; more > 0 {
 		c.start(r, k, more)
-	case more < 0:
-		c.stop(r, k, -more)
+	}
+	k.want = n
+	if more := k.up + k.starting - n; more > 0 {
+		c.stop(r, k, more)
 	}
 }
 
@@ -363,7 +367,7 @@ func (c *Cluster) stop(r *run, k *cell, n int) {
 	c.work(r, k, -n)
 	c.hold(k, r, -n)
 	if delay := c.faults.StopDelay.Microseconds(); delay > 0 {
-		r.stopping += n
+		k.stopping += n
 		c.timers.set(&timer{kind: stopped, number: int64(r.id), run: r, cell: k, n: n}, c.now+delay)
 		return
 	}
@@ -426,7 +430,7 @@ func (c *Cluster) lose(r *run, k *cell, n int) {
 	c.accrue(r)
 	c.work(r, k, -n)
 	c.hold(k, r, -n)
-	k.want = max(0, k.want-n)
+	k.miss()
 	c.pace(r)
 }
 
@@ -438,7 +442,7 @@ func (c *Cluster) finish(r *run) {
 		if n := k.up; n > 0 {
 			c.work(r, k, -n)
 			c.hold(k, r, -n)
-			k.want -= n
+			k.miss()
 			c.say(dovetail.ReplicasDown{Slot: k.Slot, N: n, WasUp: true, WasReady: k.ready})
 		}
 	}
@@ -487,7 +491,7 @@ func (c *Cluster) vacate(i int) {
 	}
 	for _, t := range slices.Clone(c.timers.heap) {
 		if t.kind == stopped && t.cell.node == i {
-			t.run.stopping -= t.n
+			t.cell.stopping -= t.n
 			c.timers.drop(t)
 		}
 	}

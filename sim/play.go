@@ -124,10 +124,11 @@ func (p *player) play(ctx context.Context) (*report.Schedule, error) {
 	return p.out, nil
 }
 
-// over reports whether every run has ended; or those have that are all the play is about.
+// over reports whether every run has ended, and the core was told of its last replica; or those have ended that are all the play
+// is about.
 func (p *player) over() bool {
 	if p.about == nil {
-		return p.next == len(p.jobs) && len(p.index) == 0
+		return p.next == len(p.jobs) && len(p.index) == 0 && len(p.cluster.events) == 0
 	}
 	for len(p.about) > 0 {
 		if _, open := p.index[p.about[0]]; open || p.about[0] >= p.core.Next() {
