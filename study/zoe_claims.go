@@ -91,7 +91,7 @@ func claimsOnQueues() []Claim {
 	for _, a := range []string{"rigid", "flexible"} {
 		magnitude.Checks = append(magnitude.Checks,
 			atFullScale(ratio(a+": mean number waiting, FIFO to SJF", "almost 10", between(5, 20), waiting, batch("fifo", a), batch("sjf", a))),
-			ratio(a+": mean number running, SJF to FIFO", "similar", between(0.75, 1.33), serving, batch("sjf", a), batch("fifo", a)))
+			atFullScale(ratio(a+": mean number running, SJF to FIFO", "similar", between(0.75, 1.33), serving, batch("sjf", a), batch("fifo", a))))
 	}
 	return []Claim{queueing, slowdown, queues, magnitude, allocation}
 }

@@ -11,7 +11,7 @@ func zoeReasons() map[string]string {
 			"cores of long runs that rigid keeps out, and cores are never taken back.",
 		"10.2-sjf-queue":  "More than an order of magnitude: our backlog with FIFO is longer than the seed's. At a small scale it has no time to build up.",
 		"10.2-allocation": "A quarter with FIFO. With SJF rigid fills gaps with short runs, so there is less to gain.",
-		"10.3-srpt": "2D2 and 3D2 are worse than 2D1 and 3D1 by a few percent, 2D2 by more than in the seed. We rank by what is missing now, its " +
+		"10.3-srpt": "2D2 and 3D2 are worse than 2D1 and 3D1 by some percent, which is more than in the seed. We rank by what is missing now, its " +
 			"simulator by what was missing when components were last added.",
 		"10.3-rigid": "Two dimensions bring most of it, but the third still helps a little: short jobs of many small components no longer wait " +
 			"behind those of few big ones.",
