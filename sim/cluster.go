@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -23,6 +24,7 @@ type Cluster struct {
 	nodes  []node
 	byName map[string]int
 	runs   map[dovetail.RunID]*run
+	active map[dovetail.RunID]*run // those with cells: there may be many more that wait
 	timers timers
 	now    int64
 	events []dovetail.Event      // due at once
@@ -93,7 +95,7 @@ func NewCluster(nodes []dovetail.Node, m Model, f Faults, seed uint64, epoch tim
 	}
 	c := &Cluster{
 		epoch: epoch, model: m, faults: f, seed: seed,
-		byName: make(map[string]int, len(nodes)), runs: make(map[dovetail.RunID]*run),
+		byName: make(map[string]int, len(nodes)), runs: make(map[dovetail.RunID]*run), active: make(map[dovetail.RunID]*run),
 	}
 	slow := stream(seed, forSlowness, 0)
 	for i, n := range nodes {
@@ -175,15 +177,20 @@ func (c *Cluster) Forget(id dovetail.RunID) {
 		c.timers.drop(&r.complete)
 		c.timers.drop(&r.failure)
 		delete(c.runs, id)
+		delete(c.active, id)
 	}
 }
+
+// latest is the last moment that there is, in microseconds since the epoch: a time.Duration cannot be longer. What would happen
+// later never does.
+const latest = math.MaxInt64 / 1000
 
 // Next returns when something happens next, and false if nothing will without further actions.
 func (c *Cluster) Next() (time.Time, bool) {
 	if len(c.events) > 0 {
 		return c.time(c.now), true
 	}
-	if t := c.timers.first(); t != nil {
+	if t := c.timers.first(); t != nil && t.at <= latest {
 		return c.time(t.at), true
 	}
 	return time.Time{}, false
@@ -268,6 +275,7 @@ func (r *run) cell(c *Cluster, s dovetail.Slot) *cell {
 		c.slab = c.slab[1:]
 		*k = cell{Slot: s, node: node, ready: r.job.App.Components[s.Component].Ready != nil}
 		r.cells = slices.Insert(r.cells, i, k)
+		c.active[r.id] = r
 	}
 	return r.cells[i]
 }
@@ -471,8 +479,8 @@ func (c *Cluster) nodeFault(i int) {
 
 // vacate drops everything on a node that is gone. The event that the node is gone says so of all of it.
 func (c *Cluster) vacate(i int) {
-	for _, id := range slices.Sorted(maps.Keys(c.runs)) {
-		r := c.runs[id]
+	for _, id := range slices.Sorted(maps.Keys(c.active)) {
+		r := c.active[id]
 		r.starting = slices.DeleteFunc(r.starting, func(t *timer) bool {
 			if t.cell.node != i {
 				return false

@@ -1,10 +1,14 @@
 package sim
 
 import (
+	"math"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/trace"
@@ -17,7 +21,7 @@ func job(elastic int, runtime time.Duration) *trace.Job {
 	}}}
 }
 
-func machines(t *testing.T, f Faults, names ...string) *Cluster {
+func cluster(t *testing.T, f Faults, names ...string) *Cluster {
 	t.Helper()
 	var nodes []dovetail.Node
 	for _, n := range names {
@@ -33,7 +37,7 @@ func machines(t *testing.T, f Faults, names ...string) *Cluster {
 // The core counts. A replica that dies while another of its slot is being stopped may be the one that was to stop: it is not missed
 // before the other is gone, too. An order of more replicas meanwhile is one of as many as it names more than before.
 func TestDeathInPlaceOfAStop(t *testing.T) {
-	c := machines(t, Faults{StopDelay: 10 * time.Second}, "a")
+	c := cluster(t, Faults{StopDelay: 10 * time.Second}, "a")
 	if err := c.Admit(1, job(5, time.Hour)); err != nil {
 		t.Fatal(err)
 	}
@@ -50,13 +54,126 @@ func TestDeathInPlaceOfAStop(t *testing.T) {
 		{"three instead of two: one more", func() { c.Do(at(3), dovetail.RunReplicas{Slot: slot, N: 3}) }, []dovetail.Event{dovetail.ReplicasUp{Slot: slot, N: 1}}},
 	} {
 		step.do()
-		if diff := cmp.Diff(step.want, append([]dovetail.Event(nil), c.Due(at(i))...)); diff != "" {
+		if diff := cmp.Diff(step.want, c.Due(at(i)), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("%s (-want +got):\n%s", step.reason, diff)
 		}
 	}
 	c.Due(at(11)) // the one that was to stop is gone, and now the dead one is missed
 	c.Do(at(11), dovetail.RunReplicas{Slot: slot, N: 3})
-	if diff := cmp.Diff([]dovetail.Event{dovetail.ReplicasUp{Slot: slot, N: 1}}, append([]dovetail.Event(nil), c.Due(at(11))...)); diff != "" {
+	if diff := cmp.Diff([]dovetail.Event{dovetail.ReplicasUp{Slot: slot, N: 1}}, c.Due(at(11))); diff != "" {
 		t.Errorf("three are wanted, two are there (-want +got):\n%s", diff)
+	}
+}
+
+// A time that cannot be counted never comes: neither the end of a run, nor a fault.
+func TestFarFuture(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	node := []dovetail.Node{{Name: "a", Capacity: dovetail.Resources{dovetail.CPU: 1000}}}
+	for seed := range uint64(20) {
+		jobs := []trace.Job{*job(999, 2*year+year/2)} // 2,500 years on a single replica
+		o := Options{Nodes: node, Config: dovetail.DefaultConfig(), Seed: seed, Faults: Faults{NodeMTBF: 280 * year}}
+		o.Until = 290 * year
+		out, err := Play(t.Context(), o, jobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j := out.Jobs[0]; j.Start != 0 || j.Outcome == dovetail.OutcomeSucceeded {
+			t.Errorf("seed %d: %+v; expected it to start at once and not to succeed", seed, j)
+		}
+	}
+	out, err := Play(t.Context(), Options{Nodes: node, Config: dovetail.DefaultConfig()}, []trace.Job{*job(999, 2*year+year/2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.Jobs[0].Ended() {
+		t.Errorf("%+v ended", out.Jobs[0])
+	}
+}
+
+// Faults that make no sense are refused by name.
+func TestFaultsAreChecked(t *testing.T) {
+	for _, tc := range []struct {
+		faults Faults
+		word   string // of the message
+	}{
+		{Faults{StartDelay: -1}, "startDelay"},
+		{Faults{StartJitter: -1}, "startJitter"},
+		{Faults{StopDelay: -1}, "stopDelay"},
+		{Faults{ReplicaMTBF: -1}, "replicaMTBF"},
+		{Faults{NodeMTBF: -1}, "nodeMTBF"},
+		{Faults{NodeMTTR: -1}, "nodeMTTR"},
+		{Faults{SlowNodes: 1.1}, "slowNodes"},
+		{Faults{SlowNodes: math.NaN()}, "slowNodes"},
+		{Faults{SlowSpeed: 101}, "slowSpeed"},
+	} {
+		_, err := NewCluster([]dovetail.Node{{Name: "a"}}, nil, tc.faults, 0, Epoch())
+		if err == nil || !strings.Contains(err.Error(), tc.word) || dovetail.CodeOf(err) != dovetail.Invalid {
+			t.Errorf("%+v: error %v; expected one about %s", tc.faults, err, tc.word)
+		}
+	}
+}
+
+// Slow nodes slow down what runs on them, and are as many as was asked for, on the whole.
+func TestSlowNodes(t *testing.T) {
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = strconv.Itoa(i)
+	}
+	slow := 0
+	for _, n := range cluster(t, Faults{SlowNodes: 0.3, SlowSpeed: 25}, names...).nodes {
+		switch n.speed {
+		case 25:
+			slow++
+		case Whole:
+		default:
+			t.Fatalf("a node has speed %d", n.speed)
+		}
+	}
+	if slow < 250 || slow > 350 {
+		t.Errorf("%d of 1000 nodes are slow; expected about 300", slow)
+	}
+	o := Options{
+		Nodes: []dovetail.Node{{Name: "a", Capacity: dovetail.Resources{dovetail.CPU: 4000}}}, Config: dovetail.DefaultConfig(),
+		Faults: Faults{SlowNodes: 1, SlowSpeed: 25},
+	}
+	out, err := Play(t.Context(), o, []trace.Job{*job(3, time.Minute)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := out.Jobs[0].Finish; got != 4*time.Minute {
+		t.Errorf("a run of a minute took %s on nodes of a quarter of the speed; expected 4 minutes", got)
+	}
+}
+
+// A node that is lost takes the replicas on it along; a run whose core was there makes no progress until it is replaced, and its
+// work is not lost.
+func TestNodeLossAndReturn(t *testing.T) {
+	c := cluster(t, Faults{NodeMTBF: 1000 * time.Hour, NodeMTTR: 1000 * time.Hour}, "a", "b")
+	if err := c.Admit(1, job(1, 10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	at := func(s int) time.Time { return Epoch().Add(time.Duration(s) * time.Second) }
+	first, elastic := dovetail.Slot{Run: 1, Node: "a"}, dovetail.Slot{Run: 1, Elastic: true, Node: "b"}
+	c.Do(at(0), dovetail.RunReplicas{Slot: first, N: 1})
+	c.Do(at(0), dovetail.RunReplicas{Slot: elastic, N: 1})
+	c.Due(at(0))
+	c.Due(at(4))
+	c.nodeFault(0)
+	if diff := cmp.Diff([]dovetail.Event{dovetail.NodeDown{Node: "a"}}, c.Due(at(4))); diff != "" {
+		t.Errorf("a node is gone (-want +got):\n%s", diff)
+	}
+	c.Due(at(30))
+	if r := c.runs[1]; r.done != 4*2*Whole*1_000_000 || r.complete.index != 0 {
+		t.Errorf("without its core the run has done %d and has a timer %d; expected the work of 4 s with 2 replicas, and none", r.done, r.complete.index)
+	}
+	moved := dovetail.Slot{Run: 1, Node: "b"}
+	c.Do(at(30), dovetail.RunReplicas{Slot: moved, N: 1})
+	c.Due(at(30))
+	if next := c.time(c.runs[1].complete.at); !next.Equal(at(36)) {
+		t.Errorf("the run completes at %s; expected 6 s after its core was replaced", next)
+	}
+	c.nodeFault(0)
+	if diff := cmp.Diff([]dovetail.Event{dovetail.NodeUp{Node: c.nodes[0].Node}}, c.Due(at(30))); diff != "" {
+		t.Errorf("the node is back (-want +got):\n%s", diff)
 	}
 }
