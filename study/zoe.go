@@ -49,7 +49,8 @@ type ZoeEvaluation struct {
 // too small.
 func (z *Zoe) Run(ctx context.Context) (*ZoeEvaluation, error) {
 	if z.Applications < ZoeFewest || z.Applications > ZoeFull || z.Seeds < 1 {
-		return nil, dovetail.Errorf(dovetail.Invalid, "%d applications and %d seeds; expected %d to %d applications, and one seed or more",
+		return nil, dovetail.Errorf(dovetail.Invalid,
+			"%d applications and %d seeds; expected %d to %d applications, and one seed or more",
 			z.Applications, z.Seeds, ZoeFewest, ZoeFull)
 	}
 	claims, err := z.claims()
@@ -206,7 +207,8 @@ type zoePicture struct {
 }
 
 func (g *zoePicture) shows(c *ZoeCell) bool {
-	return c.Part == g.part && (g.alloc == "" || g.alloc == c.Alloc) && (len(g.policies) == 0 || slices.Contains(g.policies, c.Policy))
+	return c.Part == g.part && (g.alloc == "" || g.alloc == c.Alloc) &&
+		(len(g.policies) == 0 || slices.Contains(g.policies, c.Policy))
 }
 
 func zoePictures() []zoePicture {

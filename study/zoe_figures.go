@@ -81,7 +81,8 @@ func difference(what, seed string, b bounds, m zoeMeasure, one, other at) Check 
 
 // figure checks a figure of one setting.
 func figure(what, unit, seed string, b bounds, m zoeMeasure, of at) Check {
-	return Check{What: what, Unit: unit, Seed: seed, Low: b.low, High: b.high, needs: []at{of}, of: func(c []*ZoeCell) float64 { return m(c[0]) }}
+	return Check{What: what, Unit: unit, Seed: seed, Low: b.low, High: b.high, needs: []at{of},
+		of: func(c []*ZoeCell) float64 { return m(c[0]) }}
 }
 
 // atFullScale makes a check one that is judged at full scale only: what it looks at grows with the length of a workload.

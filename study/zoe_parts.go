@@ -144,7 +144,8 @@ func (p *zoePart) run(ctx context.Context, z *Zoe, settings []at, progress func(
 		return nil, err
 	}
 	s := Sweep{
-		Nodes: nodes, Zoe: p.peer, Hash: z.Hash && !p.peer, Workers: z.Workers, Seeds: z.seeds(p), Digests: z.Digests, Progress: progress,
+		Nodes: nodes, Zoe: p.peer, Hash: z.Hash && !p.peer, Workers: z.Workers, Seeds: z.seeds(p), Digests: z.Digests,
+		Progress: progress,
 	}
 	for _, a := range settings {
 		s.Configs = append(s.Configs, a.config())

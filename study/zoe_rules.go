@@ -70,7 +70,8 @@ func zoeRules(e *evidence, traced bool) []ZoeRule {
 			if len(e.values(needs, func([]*ZoeCell) float64 { return 0 })) == 0 {
 				continue
 			}
-			all = append(all, ZoeRule{t.workload, row.policy, row.alloc, e.compare(needs, meanTurnaround), e.compare(needs, medianTurnaround)})
+			mean, median := e.compare(needs, meanTurnaround), e.compare(needs, medianTurnaround)
+			all = append(all, ZoeRule{t.workload, row.policy, row.alloc, mean, median})
 		}
 	}
 	return all

@@ -28,7 +28,8 @@ var update = flag.Bool("update", false, "rewrite the goldens in testdata")
 func goldenZoe() *Zoe {
 	return &Zoe{
 		Applications: 1000, Seeds: 2, Hash: true,
-		Only: []string{"10.2-turnaround", "10.3-flexible", "10.3-srpt", "10.3-hrrn", "10.4-same", "10.5-interactive", "11-turnaround"},
+		Only: []string{"10.2-turnaround", "10.3-flexible", "10.3-srpt", "10.3-hrrn", "10.4-same", "10.5-interactive",
+			"11-turnaround"},
 	}
 }
 
@@ -55,7 +56,8 @@ func TestZoeGolden(t *testing.T) {
 	for i := range e.Cells {
 		c := &e.Cells[i]
 		fmt.Fprintf(&b, "%s %s seed %d: %d runs, mean %.3f s, median %.3f s, queueing %.3f s, waiting %.3f, cpu %.4f, fates %s, journal %s\n",
-			c.Part, c.Setting(), c.Seed, c.Runs, c.MeanTurnaround, c.P50Turnaround, c.MeanQueue, c.ArrivingWaiting, c.ArrivingCPU, c.Fates,
+			c.Part, c.Setting(), c.Seed, c.Runs, c.MeanTurnaround, c.P50Turnaround, c.MeanQueue, c.ArrivingWaiting,
+			c.ArrivingCPU, c.Fates,
 			c.JournalHash[:min(16, len(c.JournalHash))])
 	}
 	fmt.Fprintln(&b)
@@ -105,7 +107,8 @@ func checkEvaluation(t *testing.T, e *ZoeEvaluation) {
 	}
 	for i := range e.Rules {
 		if r := &e.Rules[i]; r.Workload == "batch" && r.Alloc == "rigid" && r.Policy == "fifo" && math.Abs(r.Mean.Rules.Mean-1) > 0.005 {
-			t.Errorf("with FIFO rigid nothing but the wait for four differs on one machine; ours takes %v of Zoe's", r.Mean.Rules.Mean)
+			t.Errorf("with FIFO rigid nothing but the wait for four differs on one machine; ours takes %v of Zoe's",
+				r.Mean.Rules.Mean)
 		}
 	}
 	var text, markdown strings.Builder
@@ -113,7 +116,7 @@ func checkEvaluation(t *testing.T, e *ZoeEvaluation) {
 		t.Fatal(err)
 	}
 	for _, id := range ZoeIDs()[:len(e.Claims)] {
-		if !strings.Contains(text.String(), "\n"+id) && !strings.HasPrefix(text.String(), id) || !strings.Contains(markdown.String(), "| "+id+" |") {
+		if !strings.Contains("\n"+text.String(), "\n"+id+" ") || !strings.Contains(markdown.String(), "| "+id+" |") {
 			t.Errorf("claim %s is not shown", id)
 		}
 	}
@@ -214,11 +217,13 @@ func TestZoeOnly(t *testing.T) {
 		t.Errorf("%d cells, claims %v, %d rules; want 8 cells and one claim, reproduced", len(e.Cells), e.Claims, len(e.Rules))
 	}
 	for _, bad := range []Zoe{
-		{Applications: ZoeFewest, Seeds: 1, Only: []string{"10.9"}}, {Applications: ZoeFewest - 1, Seeds: 1}, {Applications: ZoeFull + 1, Seeds: 1},
+		{Applications: ZoeFewest, Seeds: 1, Only: []string{"10.9"}}, {Applications: ZoeFewest - 1, Seeds: 1},
+		{Applications: ZoeFull + 1, Seeds: 1},
 		{Applications: ZoeFewest},
 	} {
 		if _, err := bad.Run(t.Context()); dovetail.CodeOf(err) != dovetail.Invalid {
-			t.Errorf("%d applications, %d seeds, only %v: error %v; want an invalid one", bad.Applications, bad.Seeds, bad.Only, err)
+			t.Errorf("%d applications, %d seeds, only %v: error %v; want an invalid one", bad.Applications, bad.Seeds,
+				bad.Only, err)
 		}
 	}
 }
@@ -242,7 +247,8 @@ func TestZoeInterrupted(t *testing.T) {
 		t.Fatalf("evaluation %v, error %v; want an evaluation and the context's cause", e, err)
 	}
 	if e.Claims[0].Verdict != Reproduced || e.Claims[1].Verdict == Reproduced && e.Claims[1].Checks[0].Value.N == zoeTestbedSeeds {
-		t.Errorf("verdicts %s and %s; want the first claim reproduced, and the second not on all seeds", e.Claims[0].Verdict, e.Claims[1].Verdict)
+		t.Errorf("verdicts %s and %s; want the first claim reproduced, and the second not on all seeds",
+			e.Claims[0].Verdict, e.Claims[1].Verdict)
 	}
 }
 
@@ -266,7 +272,8 @@ func TestShrunk(t *testing.T) {
 				t.Fatalf("job %d has another shape than it was drawn with", j.ID)
 			}
 			if time.Duration(j.App.Expected) != j.Runtime || j.Runtime > was.Runtime || i > 0 && j.Submit < jobs[i-1].Submit {
-				t.Fatalf("job %d runs %v of %v, expects %v, is submitted at %v", j.ID, j.Runtime, was.Runtime, j.App.Expected, j.Submit)
+				t.Fatalf("job %d runs %v of %v, expects %v, is submitted at %v", j.ID, j.Runtime, was.Runtime,
+					j.App.Expected, j.Submit)
 			}
 			if j.Runtime < was.Runtime {
 				cut++

@@ -25,11 +25,13 @@ func (e *ZoeEvaluation) WriteText(w io.Writer) error {
 	}
 	if len(e.Rules) > 0 {
 		fmt.Fprintln(&b, "Our rules against those of Zoe's simulator: mean turnaround in seconds; a ratio below 1 is a gain.")
-		fmt.Fprintf(&b, "  %-8s %-9s %-9s %12s %12s %12s   %-24s %s\n", "workload", "policy", "allocator", "Zoe's", "ours, one", "ours, nodes", "one to Zoe's", "nodes to one")
+		fmt.Fprintf(&b, "  %-8s %-9s %-9s %12s %12s %12s   %-24s %s\n", "workload", "policy", "allocator", "Zoe's",
+			"ours, one", "ours, nodes", "one to Zoe's", "nodes to one")
 		for i := range e.Rules {
 			r := &e.Rules[i]
 			m := &r.Mean
-			fmt.Fprintf(&b, "  %-8s %-9s %-9s %12.0f %12.0f %12.0f   %-24s %s\n", r.Workload, r.Policy, r.Alloc, m.Peer.Mean, m.OneMachine.Mean, m.Nodes.Mean,
+			fmt.Fprintf(&b, "  %-8s %-9s %-9s %12.0f %12.0f %12.0f   %-24s %s\n", r.Workload, r.Policy, r.Alloc,
+				m.Peer.Mean, m.OneMachine.Mean, m.Nodes.Mean,
 				interval(m.Rules, 3), interval(m.Placement, 3))
 		}
 		fmt.Fprintln(&b)
@@ -90,9 +92,10 @@ func (e *ZoeEvaluation) Sections() []report.Section {
 	all := []report.Section{claims, checks}
 	if len(e.Rules) > 0 {
 		rules := report.Section{
-			Title:   "What our own rules gain or lose",
-			Columns: []string{"workload", "policy", "allocator", "turnaround, s", "Zoe's simulator", "ours, one machine", "ours, nodes", "one machine to Zoe's", "nodes to one machine"},
-			Note:    "A ratio below 1 is a gain.",
+			Title: "What our own rules gain or lose",
+			Columns: []string{"workload", "policy", "allocator", "turnaround, s", "Zoe's simulator", "ours, one machine",
+				"ours, nodes", "one machine to Zoe's", "nodes to one machine"},
+			Note: "A ratio below 1 is a gain.",
 		}
 		for i := range e.Rules {
 			r := &e.Rules[i]
@@ -105,7 +108,8 @@ func (e *ZoeEvaluation) Sections() []report.Section {
 
 func (r *ZoeRule) row(name string, t *ZoeTurnaround) []string {
 	return []string{
-		r.Workload, r.Policy, r.Alloc, name, interval(t.Peer, 0), interval(t.OneMachine, 0), interval(t.Nodes, 0), interval(t.Rules, 3), interval(t.Placement, 3),
+		r.Workload, r.Policy, r.Alloc, name, interval(t.Peer, 0), interval(t.OneMachine, 0), interval(t.Nodes, 0),
+		interval(t.Rules, 3), interval(t.Placement, 3),
 	}
 }
 
@@ -114,7 +118,8 @@ func (e *ZoeEvaluation) cellSection() report.Section {
 	s := report.Section{
 		Title: "Settings",
 		Columns: []string{
-			"workload", "policy", "allocator", "seeds", "mean turnaround, s", "median turnaround, s", "mean queueing, s", "waiting", "running", "cpu", "memory",
+			"workload", "policy", "allocator", "seeds", "mean turnaround, s", "median turnaround, s", "mean queueing, s",
+			"waiting", "running", "cpu", "memory",
 		},
 		Note: "Waiting, running, cpu and memory are means while applications arrive, cpu and memory as shares of the cluster.",
 	}

@@ -38,8 +38,10 @@ type experimentOptions struct {
 
 func newExperiment(e *environment) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "experiment",
-		Short:   "Repeat a published evaluation, and judge its statements",
+		Use:   "experiment",
+		Short: "Repeat a published evaluation, and judge its statements",
+		Long: "Repeat a published evaluation with Dovetail's own core on simulated machines, and judge each of its statements\n" +
+			"by what comes out.",
 		Example: "  dovetail experiment zoe\n  dovetail experiment zoe --full --out zoe-report",
 		Args:    none,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -90,7 +92,8 @@ func newExperimentZoe(e *environment, run func(context.Context, *experimentOptio
 	f.StringSliceVar(&o.Only, "only", nil, "only these `claims` (default: all)")
 	f.StringVar(&o.Trace.File, "trace", "", "compare with Zoe's simulator on the `file` of a trace as well, or - for standard input")
 	o.Trace.flags(cmd)
-	f.BoolVar(&o.Hash, "journal-hash", false, "a hash of each cell's journal in -o json and --out: equal hashes mean equal decisions")
+	f.BoolVar(&o.Hash, "journal-hash", false,
+		"a hash of each cell's journal in -o json and --out: equal hashes mean equal decisions")
 	f.StringVar(&o.Out, "out", "", "write a report into this `directory`: a page, claims as JSON and Markdown, figures")
 	f.BoolVar(&o.Force, "force", false, "replace what is in --out")
 	f.IntVar(&o.Workers, "workers", 0, "how `many` cells run at once (default: one a core)")
@@ -133,7 +136,8 @@ func (e *environment) experimentZoe(ctx context.Context, o *experimentOptions) e
 	}
 	bar := e.newBar()
 	z := study.Zoe{
-		Applications: o.Applications, Seeds: o.Seeds, Only: o.Only, Hash: o.Hash, Digests: o.Out != "", Workers: o.Workers, Progress: bar.show,
+		Applications: o.Applications, Seeds: o.Seeds, Only: o.Only, Hash: o.Hash, Digests: o.Out != "", Workers: o.Workers,
+		Progress: bar.show,
 	}
 	if o.Trace.File != "" {
 		w, err := trace.Load(ctx, o.Trace.File, o.Trace.Options)
@@ -152,7 +156,7 @@ func (e *environment) experimentZoe(ctx context.Context, o *experimentOptions) e
 	}
 	took := e.now().Sub(bar.started)
 	if o.Out != "" {
-		if err := e.writeExperiment(&out, o, result, took); err != nil {
+		if err := writeExperiment(&out, o, result, took); err != nil {
 			return err
 		}
 	}
@@ -170,7 +174,7 @@ func (e *environment) experimentZoe(ctx context.Context, o *experimentOptions) e
 }
 
 // writeExperiment fills the directory of the report.
-func (e *environment) writeExperiment(out *simulateOptions, o *experimentOptions, result *study.ZoeEvaluation, took time.Duration) error {
+func writeExperiment(out *simulateOptions, o *experimentOptions, result *study.ZoeEvaluation, took time.Duration) error {
 	page := report.Report{
 		Title: "The evaluation of Zoe, repeated", Command: o.Command, Sections: result.Sections(), Figures: result.Figures(),
 		About: []report.Fact{
