@@ -474,8 +474,11 @@ func (d *draft) saturated(w *run) bool {
 	if d.c.cfg.Alloc != "flexible" || d.jumps(w) {
 		return false
 	}
-	return !d.idle(w) || slices.ContainsFunc(d.c.hungry, (*app).isHungry)
+	return !d.idle(w) || d.anyHungry()
 }
+
+// anyHungry reports whether some run in service can use more elastic replicas.
+func (d *draft) anyHungry() bool { return slices.ContainsFunc(d.c.hungry, (*app).isHungry) }
 
 func (d *draft) because(w *run, code dovetail.ReasonCode) {
 	if !w.judged {

@@ -14,6 +14,10 @@ import (
 // two moments it is never below the straight line between the least rank at the one and the least rank at the other. An entry
 // that is near and below this line comes before every other. When none is left, or the second moment is past, the line is
 // ranked afresh.
+//
+// Runs that were submitted together and are equal in size have the same rank for ever; they are served by number. One that is not
+// near and equal to some that are comes after them, whatever the straight line says: the last of those is a link to it, and when the
+// link is used up, so is the front.
 type front struct {
 	near  []entry // copies: the line may move its own
 	size  int     // how many were near when the line was ranked
@@ -52,19 +56,17 @@ func (f *front) bar(now time.Time) key {
 // returns the key of the last one, and whether more are asked for and may be there.
 func (c *Core) ahead(now time.Time, after *key, yield func(*entry) bool) (last *key, more bool) {
 	f := &c.line.front
-	valid := f.near[:0]
-	for i := range f.near {
-		if f.near[i].valid() {
-			valid = append(valid, f.near[i])
-		}
+	if !f.prune() {
+		return after, true
 	}
-	clear(f.near[len(valid):])
-	f.near, f.heap = valid, f.heap[:0]
+	f.heap = f.heap[:0]
 	for i := range f.near {
 		e := &f.near[i]
 		e.key.rank = c.order.Rank(&e.job, now)
 		if after == nil || e.key.compare(after) > 0 {
 			f.heap = append(f.heap, e)
+		} else if e.link {
+			return after, true
 		}
 	}
 	for i := len(f.heap)/2 - 1; i >= 0; i-- {
@@ -79,12 +81,33 @@ func (c *Core) ahead(now time.Time, after *key, yield func(*entry) bool) (last *
 		if !yield(e) {
 			return after, false
 		}
+		if e.link {
+			return after, true
+		}
 		end := len(f.heap) - 1
 		f.heap[0] = f.heap[end]
 		f.heap = f.heap[:end]
 		sink(f.heap, 0)
 	}
 	return after, !f.whole
+}
+
+// prune drops entries that are void. It reports whether the front still holds: no link was among them.
+func (f *front) prune() bool {
+	valid, holds := f.near[:0], true
+	for i := range f.near {
+		if e := &f.near[i]; e.valid() {
+			valid = append(valid, *e)
+		} else if e.link {
+			holds = false
+		}
+	}
+	clear(f.near[len(valid):])
+	f.near = valid
+	if !holds {
+		f.size = 0
+	}
+	return holds
 }
 
 // sink restores the heap below position i.
@@ -127,22 +150,44 @@ func (c *Core) scan(now time.Time) {
 			f.floor = l.sorted[i].key // in the end: the last of those that lead now
 		}
 	}
+	l.divide(marked, c.order.Rank)
+}
+
+// divide puts the marked entries near, and takes the floor of the others. Their ranks are those of now.
+func (l *line) divide(marked []bool, rank func(*policy.Job, time.Time) policy.Rank) {
+	f := &l.front
 	clear(f.near)
 	f.near, f.whole = f.near[:0], true
-	f.floor.rank[0], f.least = math.MaxFloat64, math.MaxFloat64
+	last := make(map[policy.Rank]int) // near, of those with a rank: the one with the highest number
 	for i := range l.sorted {
-		e := &l.sorted[i]
-		switch {
-		case !e.valid() || e.r.held:
-		case marked[i]:
-			f.near = append(f.near, *e)
-		default:
-			f.whole = false
-			if e.key.priority == f.floor.priority && e.key.later == f.floor.later {
-				f.floor.rank[0] = min(f.floor.rank[0], e.key.rank[0])
-				f.least = min(f.least, c.order.Rank(&e.job, f.until)[0])
+		if e := &l.sorted[i]; marked[i] {
+			if at, ok := last[e.key.rank]; !ok || f.near[at].r.id < e.r.id {
+				last[e.key.rank] = len(f.near)
 			}
+			f.near = append(f.near, *e)
 		}
 	}
 	f.size = max(len(f.near), 1)
+	f.floor.rank[0], f.least = math.MaxFloat64, math.MaxFloat64
+	for i := range l.sorted {
+		e := &l.sorted[i]
+		if marked[i] || !e.valid() || e.r.held {
+			continue
+		}
+		f.whole = false
+		if e.key.priority != f.floor.priority || e.key.later != f.floor.later {
+			continue
+		}
+		if at, ok := last[e.key.rank]; ok && f.near[at].leads(e) {
+			f.near[at].link = true
+			continue
+		}
+		f.floor.rank[0] = min(f.floor.rank[0], e.key.rank[0])
+		f.least = min(f.least, rank(&e.job, f.until)[0])
+	}
+}
+
+// leads reports whether o comes after e for ever.
+func (e *entry) leads(o *entry) bool {
+	return e.r.id < o.r.id && e.key.priority == o.key.priority && e.key.later == o.key.later && e.job == o.job
 }

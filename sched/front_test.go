@@ -52,20 +52,29 @@ func TestFront(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		alike := rapid.SampledFrom([]int{0, 20, 40}).Draw(t, "alike")
 		enter := func(n int) {
+			var app *dovetail.Application
 			for range n {
+				if app != nil && rapid.IntRange(0, 40).Draw(t, "same") < alike { // as submitted together
+					apply(dovetail.Submitted{Run: &dovetail.Run{ID: next, Name: "a", App: app}})
+					next++
+					continue
+				}
 				seconds := rapid.SampledFrom([]int{1, 2, 60, 61, 3600, 100_000}).Draw(t, "seconds")
-				app := &dovetail.Application{
+				app = &dovetail.Application{
 					Name: "a", Kind: rapid.SampledFrom([]dovetail.Kind{dovetail.Batch, dovetail.Interactive}).Draw(t, "kind"),
 					Priority: max(0, rapid.IntRange(-8, 2).Draw(t, "priority")), Expected: dovetail.Duration(time.Duration(seconds) * time.Second),
 					Components: []dovetail.Component{{Name: "c", Count: rapid.IntRange(1, 3).Draw(t, "count"), Resources: dovetail.Resources{1000, 1 << 30}}},
 				}
 				apply(dovetail.Submitted{Run: &dovetail.Run{ID: next, Name: "a", App: app, Hold: rapid.IntRange(0, 30).Draw(t, "hold") == 0}})
 				next++
-				now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 500}).Draw(t, "gap")) * time.Millisecond)
 			}
+			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 500}).Draw(t, "gap")) * time.Millisecond)
 		}
-		enter(rapid.IntRange(1, 150).Draw(t, "runs"))
+		for range rapid.IntRange(1, 20).Draw(t, "batches") {
+			enter(rapid.IntRange(1, 30).Draw(t, "runs"))
+		}
 		for range rapid.IntRange(1, 25).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 50, 3_000, 100_000, 50_000_000}).Draw(t, "ms")) * time.Millisecond)
 			n := rapid.SampledFrom([]int{1, 2, 10, 60, 1000}).Draw(t, "wanted")

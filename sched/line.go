@@ -100,6 +100,7 @@ type entry struct {
 	r       *run
 	version uint32
 	key     key
+	link    bool // in a front: see there
 	class   *place.Class
 	asks    int        // how many of its class must fit at once
 	fitsAt  int64      // the version of the cluster for which it is known that its core would fit it, were it empty

@@ -52,9 +52,11 @@ func (d *draft) rules(class *place.Class, n int) bool {
 
 // judge gives the runs that were skipped their reason, if it is another one than they have.
 func (d *draft) judge() {
+	flexible := d.c.cfg.Alloc == "flexible"
+	hungry := flexible && len(d.skipped) > 0 && d.anyHungry()
 	for _, r := range d.skipped {
 		code := dovetail.NoCapacity
-		if d.saturated(r) {
+		if hungry || flexible && !d.idle(r) { // as saturated says of one that does not jump
 			code = dovetail.Saturated
 		}
 		if !r.judged && r.reason != code {
