@@ -64,7 +64,8 @@ type run struct {
 	starts   *rand.Rand // for the jitter of starts
 	starting []*timer   // orders to start that are under way, oldest first
 
-	taken int // elastic replicas that were reclaimed
+	taken  int   // elastic replicas that were reclaimed
+	redone int64 // replica-microseconds that were lost with replicas
 }
 
 // cell is the replicas of a run in one slot.
@@ -76,6 +77,7 @@ type cell struct {
 	starting int
 	up       int
 	stopping int
+	did      int64 // of the run's done work, what those that are up did; counted only if some of it can be lost
 }
 
 // miss notes that replicas are gone. One that ends in place of one that was told to stop is not missed until that one is gone, too:
@@ -157,6 +159,14 @@ func (c *Cluster) Held() (core, elastic dovetail.Resources) { return c.held[0], 
 func (c *Cluster) Taken(id dovetail.RunID) int {
 	if r := c.runs[id]; r != nil {
 		return r.taken
+	}
+	return 0
+}
+
+// Redone returns the replica time that a run has lost with replicas so far.
+func (c *Cluster) Redone(id dovetail.RunID) time.Duration {
+	if r := c.runs[id]; r != nil {
+		return time.Duration(r.redone) * time.Microsecond
 	}
 	return 0
 }
@@ -372,6 +382,7 @@ func (c *Cluster) stop(r *run, k *cell, n int) {
 	if n == 0 {
 		return
 	}
+	c.forfeit(r, k, n)
 	c.work(r, k, -n)
 	c.hold(k, r, -n)
 	if delay := c.faults.StopDelay.Microseconds(); delay > 0 {
@@ -385,9 +396,27 @@ func (c *Cluster) stop(r *run, k *cell, n int) {
 // accrue brings the work done up to date, before the rate changes.
 func (c *Cluster) accrue(r *run) {
 	if rate := c.rate(r); rate > 0 {
-		r.done += rate * (c.now - r.at)
+		done := rate * (c.now - r.at)
+		r.done += done
+		if c.faults.Redo > 0 {
+			for _, k := range r.cells {
+				k.did += share(done, int64(k.up)*c.nodes[k.node].speed, r.speed)
+			}
+		}
 	}
 	r.at = c.now
+}
+
+// forfeit takes from a run what is lost of the work of n replicas of a cell, before they are gone.
+func (c *Cluster) forfeit(r *run, k *cell, n int) {
+	if c.faults.Redo == 0 || r.over || n == 0 || k.did == 0 {
+		return
+	}
+	did := share(k.did, int64(n), int64(k.up))
+	k.did -= did
+	lost := int64(c.faults.Redo * float64(did))
+	r.done -= lost
+	r.redone += share(r.job.Work(), lost, r.work)
 }
 
 // rate returns a run's speed: nothing while a part of its core is missing.
@@ -436,6 +465,7 @@ func (c *Cluster) fail(r *run) {
 // lose takes replicas that are at work off a cell: nobody asked for it.
 func (c *Cluster) lose(r *run, k *cell, n int) {
 	c.accrue(r)
+	c.forfeit(r, k, n)
 	c.work(r, k, -n)
 	c.hold(k, r, -n)
 	k.miss()

@@ -105,6 +105,8 @@ func TestFaultsAreChecked(t *testing.T) {
 		{Faults{SlowNodes: 1.1}, "slowNodes"},
 		{Faults{SlowNodes: math.NaN()}, "slowNodes"},
 		{Faults{SlowSpeed: 101}, "slowSpeed"},
+		{Faults{Redo: -0.1}, "redo"},
+		{Faults{Redo: math.NaN()}, "redo"},
 	} {
 		_, err := NewCluster([]dovetail.Node{{Name: "a"}}, nil, tc.faults, 0, Epoch())
 		if err == nil || !strings.Contains(err.Error(), tc.word) || dovetail.CodeOf(err) != dovetail.Invalid {
@@ -175,5 +177,64 @@ func TestNodeLossAndReturn(t *testing.T) {
 	c.nodeFault(0)
 	if diff := cmp.Diff([]dovetail.Event{dovetail.NodeUp{Node: c.nodes[0].Node}}, c.Due(at(30))); diff != "" {
 		t.Errorf("the node is back (-want +got):\n%s", diff)
+	}
+}
+
+// What replicas did that are reclaimed or die is lost in part, and done again; what the others did is not.
+func TestRedo(t *testing.T) {
+	at := func(s int) time.Time { return Epoch().Add(time.Duration(s) * time.Second) }
+	core, elastic := dovetail.Slot{Run: 1, Node: "a"}, dovetail.Slot{Run: 1, Elastic: true, Node: "a"}
+	for _, tc := range []struct {
+		reason string
+		redo   float64
+		lose   func(c *Cluster)
+		redone time.Duration
+	}{
+		{"as in the seed, nothing is lost", 0, func(c *Cluster) { c.Do(at(10), dovetail.RunReplicas{Slot: elastic, N: 1}) }, 0},
+		{"half of what two of three did", 0.5, func(c *Cluster) { c.Do(at(10), dovetail.RunReplicas{Slot: elastic, N: 1}) }, 10 * time.Second},
+		{"all of what three did", 1, func(c *Cluster) { c.Do(at(10), dovetail.RunReplicas{Slot: elastic, N: 0}) }, 30 * time.Second},
+		{"the core replica dies", 1, func(c *Cluster) { c.now = 10_000_000; c.lose(c.runs[1], c.runs[1].cells[0], 1) }, 10 * time.Second},
+		{"one after another, the second having done more", 1, func(c *Cluster) {
+			c.Do(at(4), dovetail.RunReplicas{Slot: elastic, N: 2})
+			c.Do(at(10), dovetail.RunReplicas{Slot: elastic, N: 1})
+		}, 14 * time.Second},
+		{"a replica that is new has nothing to lose", 1, func(c *Cluster) {
+			c.Do(at(4), dovetail.RunReplicas{Slot: elastic, N: 0})
+			c.Do(at(10), dovetail.RunReplicas{Slot: elastic, N: 3})
+			c.Do(at(10), dovetail.RunReplicas{Slot: elastic, N: 0})
+		}, 12 * time.Second},
+		{"the run is stopped", 1, func(c *Cluster) { c.Do(at(10), dovetail.StopRun{Run: 1}) }, 0},
+	} {
+		c := cluster(t, Faults{Redo: tc.redo}, "a")
+		if err := c.Admit(1, job(3, time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		c.Do(at(0), dovetail.RunReplicas{Slot: core, N: 1})
+		c.Do(at(0), dovetail.RunReplicas{Slot: elastic, N: 3})
+		tc.lose(c)
+		if got := c.Redone(1); got != tc.redone {
+			t.Errorf("%s: %s are done again; expected %s", tc.reason, got, tc.redone)
+		}
+	}
+}
+
+// A run takes as much longer as its lost work takes.
+func TestRedoTakesTime(t *testing.T) {
+	// Three replicas of the long run go to the short one at 10 s: 30 replica-seconds are lost, and done again.
+	nodes := []dovetail.Node{{Name: "a", Capacity: dovetail.Resources{dovetail.CPU: 4000}}}
+	jobs := []trace.Job{*job(3, 20*time.Second), *job(0, time.Second)}
+	short := *jobs[1].App
+	short.Components = []dovetail.Component{{Name: "main", Count: 3, Resources: dovetail.Resources{dovetail.CPU: 1000}}}
+	jobs[1].ID, jobs[1].App, jobs[1].Submit = 2, &short, 10*time.Second
+	for redo, finish := range map[float64]time.Duration{0: 20750 * time.Millisecond, 1: 28250 * time.Millisecond} {
+		o := Options{Nodes: nodes, Config: dovetail.DefaultConfig(), Faults: Faults{Redo: redo}, Validate: true}
+		o.Config.Alloc = "eager"
+		out, err := Play(t.Context(), o, jobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j := out.Jobs[0]; j.Finish != finish || j.Taken != 3 || j.Redone != time.Duration(redo*30)*time.Second {
+			t.Errorf("redo %v: %+v; expected it to lose 3 replicas and to end at %s", redo, j, finish)
+		}
 	}
 }

@@ -18,6 +18,10 @@ type Faults struct {
 	NodeMTBF    time.Duration `json:"nodeMTBF,omitempty"`    // of one node; 0: never
 	NodeMTTR    time.Duration `json:"nodeMTTR,omitempty"`    // mean time until a lost node is back; 0: 10 minutes
 
+	// Redo is the share of what a replica did that is lost with it, and done again, when it is reclaimed or dies before its run
+	// ends, in [0,1]. In the seed nothing is lost: 0. Policies do not know of it.
+	Redo float64 `json:"redo,omitempty"`
+
 	SlowNodes float64 `json:"slowNodes,omitempty"` // share of the nodes that are slow, in [0,1]
 	SlowSpeed int     `json:"slowSpeed,omitempty"` // their speed in hundredths; 0: 50
 }
@@ -43,6 +47,9 @@ func (f *Faults) check() error {
 	}
 	if !(f.SlowNodes >= 0 && f.SlowNodes <= 1) {
 		return dovetail.Errorf(dovetail.Invalid, "faults: slowNodes is %v; expected a share between 0 and 1", f.SlowNodes)
+	}
+	if !(f.Redo >= 0 && f.Redo <= 1) {
+		return dovetail.Errorf(dovetail.Invalid, "faults: redo is %v; expected a share between 0 and 1", f.Redo)
 	}
 	if f.SlowSpeed < 0 || f.SlowSpeed > Whole {
 		return dovetail.Errorf(dovetail.Invalid, "faults: slowSpeed is %d; expected hundredths between 1 and 100", f.SlowSpeed)

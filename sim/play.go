@@ -264,7 +264,7 @@ func (p *player) note(a dovetail.RunReplicas, now time.Time) {
 // close notes that a run has ended and holds nothing any more.
 func (p *player) close(id dovetail.RunID, now time.Time) {
 	r := &p.out.Jobs[p.index[id]]
-	r.Finish, r.Taken = now.Sub(p.start), p.cluster.Taken(id)
+	r.Finish, r.Taken, r.Redone = now.Sub(p.start), p.cluster.Taken(id), p.cluster.Redone(id)
 	p.ended++
 	p.cluster.Forget(id)
 	delete(p.index, id)

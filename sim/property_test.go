@@ -81,7 +81,7 @@ func checkJob(t *rapid.T, o *sim.Options, j *report.Job) {
 // checkWork adds up what runs did by the replicas that they were given, where those work from then on: without delays of starts,
 // failures and slow nodes. It has to be their work.
 func checkWork(t *rapid.T, o *sim.Options, out *report.Schedule, jobs []trace.Job) {
-	if f := o.Faults; f.StartDelay > 0 || f.StartJitter > 0 || f.ReplicaMTBF > 0 || f.NodeMTBF > 0 || f.SlowNodes > 0 {
+	if f := o.Faults; f.StartDelay > 0 || f.StartJitter > 0 || f.ReplicaMTBF > 0 || f.NodeMTBF > 0 || f.SlowNodes > 0 || f.Redo > 0 {
 		return
 	}
 	type state struct {
@@ -161,6 +161,7 @@ func drawOptions(t *rapid.T) sim.Options {
 		StopDelay:   some("stop delay", 0, 0, time.Second, 30*time.Second),
 		ReplicaMTBF: some("replica mtbf", 0, 0, time.Minute, time.Hour),
 		NodeMTBF:    some("node mtbf", 0, 0, 5*time.Minute), NodeMTTR: some("node mttr", 0, time.Microsecond, time.Minute),
+		Redo:      rapid.SampledFrom([]float64{0, 0, 0.3, 1}).Draw(t, "redo"),
 		SlowNodes: rapid.SampledFrom([]float64{0, 0, 0.5, 1}).Draw(t, "slow nodes"),
 	}
 	if o.Faults.NodeMTBF > 0 {
