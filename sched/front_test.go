@@ -77,7 +77,7 @@ func TestFront(t *testing.T) {
 		}
 		for range rapid.IntRange(1, 25).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 50, 3_000, 100_000, 50_000_000}).Draw(t, "ms")) * time.Millisecond)
-			n := rapid.SampledFrom([]int{1, 2, 10, 60, 1000}).Draw(t, "wanted")
+			n := rapid.SampledFrom([]int{1, 1, 1, 2, 10, 60, 1000}).Draw(t, "wanted")
 			var got []dovetail.RunID
 			for r := range c.waiting(now) {
 				if got = append(got, r.id); len(got) == n {
@@ -87,9 +87,15 @@ func TestFront(t *testing.T) {
 			if want := inFull(c, now, n); !slices.Equal(got, want) {
 				t.Fatalf("at %s the line begins with\n%v, want\n%v", now.Sub(epoch), got, want)
 			}
-			for _, id := range got[:min(len(got), rapid.IntRange(0, 5).Draw(t, "gone"))] {
-				c.leave(c.runs[id]) // as if it were put into service
-				c.runs[id].state = dovetail.Running
+			gone := got[:min(len(got), rapid.IntRange(0, 5).Draw(t, "gone"))]
+			for range 5 {
+				gone = append(gone, dovetail.RunID(rapid.Int64Range(1, int64(next)-1).Draw(t, "any")))
+			}
+			for _, id := range gone {
+				if r := c.runs[id]; r.state == dovetail.Queued {
+					c.leave(r) // as if it were put into service
+					r.state = dovetail.Running
+				}
 			}
 			enter(rapid.IntRange(0, 5).Draw(t, "more"))
 		}
