@@ -47,6 +47,11 @@ func TestSimulateOptions(t *testing.T) {
 			o.Model = sim.Curve{Serial: 0.1, Coordination: 0.01}
 			o.Command = "simulate --node-mtbf=1h0m0s --slow-nodes=0.1 --slow-speed=0.25 --speedup=serial=0.1,coordination=0.01 --workload=zoe"
 		})},
+		{"delays, lost work and a measured speed", "--workload zoe --start-jitter 2s --stop-delay 1s --redo 0.5 --speedup 1:1,8:6.5", usual(func(o *simulateOptions) {
+			o.Faults = sim.Faults{StartJitter: 2 * time.Second, StopDelay: time.Second, Redo: 0.5}
+			o.Model = sim.Points{{Replicas: 1, Speedup: 1}, {Replicas: 8, Speedup: 6.5}}
+			o.Command = "simulate --redo=0.5 --speedup=1:1,8:6.5 --start-jitter=2s --stop-delay=1s --workload=zoe"
+		})},
 		{"the peer", "--workload zoe --compat zoe --policy srpt-2d1", usual(func(o *simulateOptions) {
 			o.Zoe, o.Policies, o.Command = true, []string{"srpt-2d1"}, "simulate --compat=zoe --policy=srpt-2d1 --workload=zoe"
 		})},
@@ -67,6 +72,12 @@ func TestSimulateOptions(t *testing.T) {
 		{"a curve without a value", "--workload zoe --speedup serial", nil},
 		{"an unknown curve", "--workload zoe --speedup amdahl=0.1", nil},
 		{"more serial than all of it", "--workload zoe --speedup serial=1.5", nil},
+		{"points that go back", "--workload zoe --speedup 8:6,1:1", nil},
+		{"more replicas are slower", "--workload zoe --speedup 1:1,8:0.5", nil},
+		{"no replicas", "--workload zoe --speedup 0:1", nil},
+		{"a speed that is none", "--workload zoe --speedup 1:NaN", nil},
+		{"seeds that change nothing", "--trace a.gz --seeds 3 --start-delay 1s", nil},
+		{"the peer loses no work", "--workload zoe --compat zoe --redo 0.5", nil},
 		{"the peer has no settings", "--workload zoe --compat zoe --place pack", nil},
 		{"an argument", "zoe", nil},
 	} {

@@ -24,13 +24,17 @@ type simulateWords struct {
 func (w *simulateWords) flags(f *pflag.FlagSet, faults *sim.Faults) {
 	w.settings = f
 	f.DurationVar(&faults.StartDelay, "start-delay", 0, "how long a replica takes to start")
+	f.DurationVar(&faults.StartJitter, "start-jitter", 0, "mean of a random time that it takes in addition")
+	f.DurationVar(&faults.StopDelay, "stop-delay", 0, "how long a replica takes to stop; it does no work meanwhile")
 	f.DurationVar(&faults.ReplicaMTBF, "replica-mtbf", 0, "mean time between failures of a replica (default: never)")
 	f.DurationVar(&faults.NodeMTBF, "node-mtbf", 0, "mean time between failures of a node (default: never)")
 	f.DurationVar(&faults.NodeMTTR, "node-mttr", 0, "mean time until a lost node is back (default: 10m)")
+	f.Float64Var(&faults.Redo, "redo", 0, "`share` of what a replica did that is lost with it, and done again, when it is reclaimed or dies")
 	f.Float64Var(&faults.SlowNodes, "slow-nodes", 0, "`share` of the nodes that are slow, from 0 to 1")
 	f.Float64Var(&w.slowSpeed, "slow-speed", 0.5, "how `fast` they are, from 0.01 to 1")
 	f.StringVar(&w.speedup, "speedup", "", "how runs speed up with replicas: `serial=0.05,coordination=0.0001`, the universal\n"+
-		"scalability law (default: linearly, as in Zoe's evaluation)")
+		"scalability law; or as measured, such as 1:1,8:6.5,64:30, replicas and their speed\n"+
+		"(default: linearly, as in Zoe's evaluation)")
 }
 
 // read turns words into options, and refuses what does not go together.
@@ -64,11 +68,10 @@ func (o *simulateOptions) read(w *simulateWords, changed func(flag string) bool)
 		o.Faults.SlowSpeed = int(math.Round(w.slowSpeed * sim.Whole))
 	}
 	if w.speedup != "" {
-		curve, err := speedupCurve(w.speedup)
-		if err != nil {
+		var err error
+		if o.Model, err = speedupModel(w.speedup); err != nil {
 			return err
 		}
-		o.Model = curve
 	}
 	return o.readRest(changed)
 }
@@ -134,8 +137,9 @@ func (o *simulateOptions) config() (dovetail.Config, error) {
 
 // readRest refuses what does not go together.
 func (o *simulateOptions) readRest(changed func(flag string) bool) error {
-	faulty := o.Faults != (sim.Faults{})
-	if o.Trace.File != "" && o.Seeds > 1 && !faulty {
+	f := &o.Faults
+	random := f.StartJitter > 0 || f.ReplicaMTBF > 0 || f.NodeMTBF > 0 || f.SlowNodes > 0
+	if o.Trace.File != "" && o.Seeds > 1 && !random {
 		return usagef("--seeds %d: a trace is the same for every seed; give faults, which are not, such as --node-mtbf 24h, or a generated workload", o.Seeds)
 	}
 	if o.Timeline && o.Out == "" {
@@ -148,8 +152,8 @@ func (o *simulateOptions) readRest(changed func(flag string) bool) error {
 		return usagef("--compat zoe knows no preemption: leave out --preempt, or leave out --compat to ask our own core")
 	}
 	for _, flag := range []string{
-		"reclaim", "max-wait", "regrow", "place", "start-delay", "replica-mtbf", "node-mtbf", "node-mttr", "slow-nodes", "slow-speed",
-		"speedup", "journal-hash", "timeline",
+		"reclaim", "max-wait", "regrow", "place", "start-delay", "start-jitter", "stop-delay", "replica-mtbf", "node-mtbf", "node-mttr",
+		"redo", "slow-nodes", "slow-speed", "speedup", "journal-hash", "timeline",
 	} {
 		if changed(flag) {
 			return usagef("--compat zoe knows no --%s: its rules are fixed, and nothing fails there; leave out one of the two", flag)
@@ -157,6 +161,37 @@ func (o *simulateOptions) readRest(changed func(flag string) bool) error {
 	}
 	return nil
 }
+
+// speedupModel reads a curve, or points.
+func speedupModel(text string) (sim.Model, error) {
+	if strings.Contains(text, ":") {
+		return speedupPoints(text)
+	}
+	return speedupCurve(text)
+}
+
+// speedupPoints reads "1:1,8:6.5,64:30": replicas and their speed, both rising.
+func speedupPoints(text string) (sim.Points, error) {
+	var all sim.Points
+	var last sim.Point
+	for part := range strings.SplitSeq(text, ",") {
+		replicas, speed, _ := strings.Cut(strings.TrimSpace(part), ":")
+		n, err := strconv.Atoi(replicas)
+		v, not := strconv.ParseFloat(speed, 64)
+		if err != nil || not != nil || n > maxPoint || !(v > 0 && v <= maxPoint) {
+			return nil, usagef("--speedup %q: %q is not a point; expected replicas and their speed such as 1:1,8:6.5,64:30", text, part)
+		}
+		if n <= last.Replicas || v < last.Speedup {
+			return nil, usagef("--speedup %q: %q does not follow what is before it; expected more and more replicas, and speeds that do not fall", text, part)
+		}
+		last = sim.Point{Replicas: n, Speedup: v}
+		all = append(all, last)
+	}
+	return all, nil
+}
+
+// maxPoint bounds the replicas and the speeds of points.
+const maxPoint = 1_000_000
 
 // speedupCurve reads "serial=0.05,coordination=0.0001".
 func speedupCurve(text string) (sim.Curve, error) {
