@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"regexp"
 	"testing"
+
+	"github.com/dovetail-sched/dovetail/internal/httpapi"
 )
 
 // TestDocs runs every command of docs/api.md in a shell, in order, and compares what they print where the page says it.
@@ -17,7 +19,7 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := serve(t, withLogs(t))
+	server := serve(t, withLogs(t), func(o *httpapi.Options) { o.Forecasts = &seer{} })
 	dir := t.TempDir()
 	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```\n(?:```output\n(.*?)```\n)?").FindAllSubmatch(page, -1)
 	if len(blocks) < 8 {
