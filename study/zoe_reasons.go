@@ -4,10 +4,10 @@ package study
 // the figures that it is of. A claim that is reproduced without further ado has none.
 func zoeReasons() map[string]string {
 	return map[string]string{
-		"10.2-turnaround": "Halved with FIFO. With SJF the mean is, and the median is a fifth lower: half of the runs are " +
-			"short and hardly wait with either allocator.",
-		"10.2-malleable": "By a quarter with FIFO and SJF, which is more than slightly. At a small scale flexible and " +
-			"malleable are alike but for FIFO.",
+		"10.2-turnaround": "Halved with FIFO. With SJF the mean falls by a third, and the median does not: most runs are short and " +
+			"wait little with either allocator.",
+		"10.2-malleable": "By a fifth and more, which is more than slightly. At a small scale flexible and malleable are alike " +
+			"but for FIFO.",
 		"10.2-queueing": "Less on average for both kinds and policies. With SJF the median run waits some minutes longer: " +
 			"flexible starts the cores of long runs that rigid keeps out, and cores are never taken back.",
 		"10.2-sjf-queue": "More than an order of magnitude: our backlog with FIFO is longer than the seed's. At a small " +
@@ -19,7 +19,7 @@ func zoeReasons() map[string]string {
 			"components no longer wait behind those of few big ones.",
 		"10.3-table": "About two thirds of the seed's throughout, so the ratios of sizes agree. HRRN-2D and -3D are other " +
 			"policies here: see 10.3-hrrn.",
-		"10.3-hrrn": "HRRN is worse than SJF, by a fifth. But more dimensions improve it, as they do with the others, " +
+		"10.3-hrrn": "HRRN is worse than SJF, by some 10 to 20 %. But more dimensions improve it, as they do with the others, " +
 			"because our size divides the wait. The seed's multiplies.",
 		"10.3-hrrn-peer": "By the seed's own rules HRRN-2D and -3D are far worse, even more than it says. Its simulator " +
 			"takes now for 0: that figure says nothing about aging.",
