@@ -8,6 +8,7 @@ import (
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/report"
+	"github.com/dovetail-sched/dovetail/sim"
 	"github.com/dovetail-sched/dovetail/trace"
 )
 
@@ -67,6 +68,11 @@ func (h *History) notice(n int, text string) {
 func (h *History) add(r *dovetail.History, runtime time.Duration) {
 	s := &r.Status
 	j := trace.Job{ID: int64(s.ID), Submit: s.Submitted.Sub(h.Begin), Runtime: runtime, User: s.User, App: r.App}
+	if by := r.App.FinishBy; by != nil { // a time of the calendar, which a play begins anew
+		app, then := *r.App, sim.Epoch().Add(by.Sub(h.Begin))
+		app.FinishBy = &then
+		j.App = &app
+	}
 	h.Jobs = append(h.Jobs, j)
 	core := j.Core()
 	ended := report.Job{

@@ -112,6 +112,32 @@ func TestReplayOfHistory(t *testing.T) {
 	}
 }
 
+// A deadline of the calendar is as far from the submission in a play as it was, or earliest deadline first would put runs with a
+// target, which counts from the submission, before all of them.
+func TestReplayKeepsDeadlines(t *testing.T) {
+	first, late, early := finished(1, dovetail.OutcomeSucceeded, 0, 10, [3]float64{0, 2, 2}), finished(2, dovetail.OutcomeSucceeded, 1, 20, [3]float64{10, 2, 2}),
+		finished(3, dovetail.OutcomeSucceeded, 2, 30, [3]float64{20, 2, 2})
+	late.App.Target = &dovetail.Target{Runtime: dovetail.Duration(time.Hour)}
+	by := second(60)
+	early.App.FinishBy = &by
+	h, err := Replay([]dovetail.History{first, late, early})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := h.Jobs[2].App.FinishBy; !got.Equal(sim.Epoch().Add(time.Minute)) || !early.App.FinishBy.Equal(by) {
+		t.Errorf("the deadline is %s; expected a minute after the beginning, and that on record as it was", got)
+	}
+	o := sim.Options{Config: dovetail.DefaultConfig(), Nodes: []dovetail.Node{{Name: "a", Capacity: dovetail.Resources{dovetail.CPU: 4000, dovetail.Memory: 1 << 30}}}}
+	o.Config.Policy = "edf"
+	s, err := sim.Play(t.Context(), o, h.Jobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Jobs[2].Start > s.Jobs[1].Start {
+		t.Errorf("the run with a minute left starts at %s, that with an hour at %s", s.Jobs[2].Start, s.Jobs[1].Start)
+	}
+}
+
 func TestReplayOfNothing(t *testing.T) {
 	_, err := Replay([]dovetail.History{finished(1, dovetail.OutcomeCancelled, 0, 1)})
 	if dovetail.CodeOf(err) != dovetail.Invalid || !strings.Contains(err.Error(), "--since") {
