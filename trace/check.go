@@ -2,6 +2,7 @@ package trace
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dovetail-sched/dovetail"
 )
@@ -15,6 +16,27 @@ func keep[K comparable, V any](m map[K]V, key K, value V) {
 		clear(m)
 	}
 	m[key] = value
+}
+
+// checkAfter checks that every component can start once those that it is after have.
+func checkAfter(app *dovetail.Application) error {
+	started := make(map[string]bool, len(app.Components))
+	for more := true; more; {
+		more = false
+		for i := range app.Components {
+			c := &app.Components[i]
+			waits := slices.ContainsFunc(c.After, func(name string) bool { return !started[name] })
+			if !waits && !started[c.Name] {
+				started[c.Name], more = true, true
+			}
+		}
+	}
+	for i := range app.Components {
+		if c := &app.Components[i]; !started[c.Name] {
+			return faultf("app.components", "%q can never start after %q; expected names of components that need not wait for it in turn", c.Name, c.After)
+		}
+	}
+	return nil
 }
 
 // checkJob checks that what a job is and takes in all can be counted: replica-microseconds, and the quantities of all replicas.

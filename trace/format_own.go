@@ -167,6 +167,8 @@ func checkApp(app *dovetail.Application) error {
 		return faultf("app.kind", "%q is not known; expected batch, interactive or service", string(app.Kind))
 	case app.Expected < 0 || time.Duration(app.Expected) > longest:
 		return faultf("app.expected", "%v is out of range; expected more than 0 and at most 100 years", time.Duration(app.Expected))
+	case app.MaxRuntime < 0 || time.Duration(app.MaxRuntime) > longest:
+		return faultf("app.maxRuntime", "%v is out of range; expected more than 0 and at most 100 years", time.Duration(app.MaxRuntime))
 	}
 	core := 0
 	for i := range app.Components {
@@ -183,7 +185,7 @@ func checkApp(app *dovetail.Application) error {
 	if core == 0 {
 		return faultf("app.components", "there is no core replica; expected a count of 1 or more in one of them")
 	}
-	return nil
+	return checkAfter(app)
 }
 
 // Write writes a trace in our own format. It stops at the first error that the jobs yield, and returns it.

@@ -219,6 +219,9 @@ func TestBadLines(t *testing.T) {
 		{"no components", Own, job(`,"components":[{"name":"w","image":"i","resources":{"cpu":"500m"},"count":1,"max":2}]`, ""), "no core replica"},
 		{"another kind", Own, job("interactive", "nightly"), `"nightly" is not known`},
 		{"another version of applications", Own, job("dovetail/v1\",\"name", "dovetail/v0\",\"name"), `field "app.apiVersion"`},
+		{"a component that waits for itself", Own, job(`"count":1`, `"after":["w"],"count":1`), `"w" can never start after ["w"]`},
+		{"a component that waits for nobody there", Own, job(`"count":1`, `"after":["x"],"count":1`), `"w" can never start after ["x"]`},
+		{"a negative limit", Own, job(`"kind"`, `"maxRuntime":"-3s","kind"`), "app.maxRuntime"},
 		{"a negative hint", Own, job(`"kind"`, `"expected":"-3s","kind"`), "app.expected"},
 	} {
 		t.Run(tc.format+"/"+tc.reason, func(t *testing.T) {
