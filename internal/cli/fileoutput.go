@@ -96,5 +96,5 @@ func (o *fileOutput) exists() error {
 }
 
 func (o *fileOutput) failed(err error) error {
-	return dovetail.Errorf(dovetail.Invalid, "cannot write %s: %v; choose another place with --out", o.File, err)
+	return dovetail.Errorf(dovetail.Invalid, "cannot write %s: %v; choose another place", o.File, err)
 }

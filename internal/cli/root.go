@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const rootLong = `Dovetail schedules data-intensive applications whose components are core, which they cannot do without,
@@ -42,6 +45,7 @@ func newRoot(e *environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	flags := root.PersistentFlags()
 	flags.StringVar(&e.url, "url", "", "the daemon's `URL` (default: DOVETAIL_URL, else the one that runs here)")
 	flags.StringVar(&e.token, "token", "", "the daemon's `token` (default: DOVETAIL_TOKEN)")
@@ -90,8 +94,27 @@ func exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
+// flagError says what a flag expects instead of what the parser of its value says.
+func flagError(err error) error {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	expected := map[string]string{
+		"int": "a whole number", "uint64": "a whole number that is not negative", "float64": "a number, such as 0.5",
+		"duration": "a length of time, such as 90s, 5m or 24h", "bool": "true or false",
+	}[bad.GetFlag().Value.Type()]
+	if expected == "" {
+		return err
+	}
+	return usagef("--%s %q: expected %s", bad.GetFlag().Name, bad.GetValue(), expected)
+}
+
 // none refuses arguments.
 func none(_ *cobra.Command, args []string) error {
+	if len(args) > 0 && slices.Contains([]string{"true", "false", "both"}, args[0]) {
+		return usagef("%q is one argument too many; a flag that may stand alone takes its value after =, such as --preempt=%[1]s", args[0])
+	}
 	if len(args) > 0 {
 		return usagef("%q is one argument too many; this command takes none", args[0])
 	}

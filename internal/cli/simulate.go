@@ -69,7 +69,7 @@ really happened, and then with each of the others. It says which users and job c
 Ctrl-C keeps the cells that are done.`
 
 const simulateExample = `  dovetail simulate --workload zoe --jobs 1000 --policy fifo,srpt-3d --alloc rigid,flexible
-  dovetail simulate --trace jobs.swf.gz --cluster '100x(32cpu,128GiB)' --policy fifo,sjf --out report
+  dovetail simulate --trace jobs.swf.gz --cluster '100x(32cpu,128GiB)' --policy fifo,sjf --out pictures
   dovetail simulate --workload zoe-testbed --seeds 10 --alloc rigid,malleable,flexible
   dovetail simulate --trace apps.txt --cluster '1x(1000cpu,1400GiB)' --compat zoe --per-run runs.csv
   dovetail simulate --from-history --since 30d --policy fifo,srpt-3d`

@@ -49,12 +49,13 @@ func (o *simulateOptions) free() error {
 	return nil
 }
 
-// makeDirectory makes the directory of the report, if there is to be one.
+// makeDirectory makes the directory of the report, if there is to be one. It stays empty until there is something to report, so
+// that the same command may follow one that was interrupted.
 func (o *simulateOptions) makeDirectory() error {
 	if o.Out == "" {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Join(o.Out, figuresPath), 0o777); err != nil {
+	if err := os.MkdirAll(o.Out, 0o777); err != nil {
 		return dovetail.Errorf(dovetail.Invalid, "cannot make the directory of the report: %v; choose another one with --out", err)
 	}
 	return nil
@@ -109,5 +110,8 @@ func (s *simulation) writeReport(o *simulateOptions, doc *report.Document) error
 // fill writes one file of the report.
 func (o *simulateOptions) fill(name string, fill func(io.Writer) error) error {
 	out := fileOutput{File: filepath.Join(o.Out, name), Force: o.Force}
+	if err := os.MkdirAll(filepath.Dir(out.File), 0o777); err != nil {
+		return out.failed(err)
+	}
 	return out.write(nil, fill)
 }

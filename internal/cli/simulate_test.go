@@ -69,6 +69,8 @@ func TestSimulateOptions(t *testing.T) {
 		{"another peer", "--workload zoe --compat mesos", nil},
 		{"faster than fast", "--workload zoe --slow-speed 2", nil},
 		{"not a number", "--workload zoe --slow-speed NaN", nil},
+		{"more slow nodes than there are", "--workload zoe --slow-nodes 2", nil},
+		{"a share that is not a number", "--workload zoe --slow-nodes NaN", nil},
 		{"a curve without a value", "--workload zoe --speedup serial", nil},
 		{"an unknown curve", "--workload zoe --speedup amdahl=0.1", nil},
 		{"more serial than all of it", "--workload zoe --speedup serial=1.5", nil},

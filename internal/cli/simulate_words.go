@@ -67,6 +67,9 @@ func (o *simulateOptions) read(w *simulateWords, changed func(flag string) bool)
 		}
 		o.Faults.SlowSpeed = int(math.Round(w.slowSpeed * sim.Whole))
 	}
+	if !(o.Faults.SlowNodes >= 0 && o.Faults.SlowNodes <= 1) {
+		return usagef("--slow-nodes %v: expected a share from 0 to 1", o.Faults.SlowNodes)
+	}
 	if w.speedup != "" {
 		var err error
 		if o.Model, err = speedupModel(w.speedup); err != nil {
@@ -83,14 +86,14 @@ func (o *simulateOptions) readWorkload() error {
 		return usagef("expected a workload: --trace FILE, or --workload with one of %s", strings.Join(generatorNames(), ", "))
 	case o.Workload != "" && o.Trace.File != "":
 		return usagef("--trace and --workload exclude each other: give one of them")
-	case o.Workload != "" && !slices.Contains(generatorNames(), o.Workload):
-		return usagef("there is no workload %q; choose one of %s", o.Workload, strings.Join(generatorNames(), ", "))
 	case o.Jobs < 0:
 		return usagef("--jobs %d: expected 1 or more, or 0 for all", o.Jobs)
 	case o.Seeds < 1 || o.Seeds > maxSeeds:
 		return usagef("--seeds %d: expected from 1 to %d", o.Seeds, maxSeeds)
 	case o.Workers < 0:
 		return usagef("--workers %d: expected 1 or more, or 0 for one a core", o.Workers)
+	case o.Workload != "":
+		return knownWorkload(o.Workload)
 	}
 	return nil
 }

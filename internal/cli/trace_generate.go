@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,6 +43,9 @@ the trace goes to that file, and the comparison to standard output. -o json is f
 				return usagef("--jobs %d: expected 1 or more", o.Jobs)
 			}
 			o.Workload = args[0]
+			if err := knownWorkload(o.Workload); err != nil {
+				return err
+			}
 			return orDefault(run, e.generate)(cmd.Context(), &o)
 		},
 	}
@@ -57,6 +61,14 @@ func generatorNames() []string {
 		names = append(names, g.Name)
 	}
 	return names
+}
+
+// knownWorkload refuses the name of a workload that nobody can generate.
+func knownWorkload(name string) error {
+	if names := generatorNames(); !slices.Contains(names, name) {
+		return usagef("there is no workload %q; choose one of %s", name, strings.Join(names, ", "))
+	}
+	return nil
 }
 
 // generatorsText lists the workloads for the help.

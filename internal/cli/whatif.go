@@ -198,7 +198,11 @@ func intervalText(x *dovetail.Expectation, now time.Time) string {
 	if x.Confidence == 0 || x.Earliest == nil {
 		return ""
 	}
-	return fmt.Sprintf("(%s to %s)", strings.TrimPrefix(inText(x.Earliest, now), "in "), strings.TrimPrefix(inText(x.Latest, now), "in "))
+	earliest, latest := inText(x.Earliest, now), inText(x.Latest, now)
+	if earliest == latest {
+		return ""
+	}
+	return fmt.Sprintf("(%s to %s)", strings.TrimPrefix(earliest, "in "), strings.TrimPrefix(latest, "in "))
 }
 
 // expectedText writes an expectation as a part of a sentence.
