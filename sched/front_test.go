@@ -101,3 +101,31 @@ func TestFront(t *testing.T) {
 		}
 	})
 }
+
+// TestLineForgets checks that runs which left the line are not kept while an older one waits on: a line that is served from its head
+// has nothing void in its order, and yet in the order of arrivals.
+func TestLineForgets(t *testing.T) {
+	cfg := dovetail.DefaultConfig()
+	cfg.Policy = "sjf"
+	c, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := range dovetail.RunID(20_000) {
+		app := &dovetail.Application{Name: "a", Expected: dovetail.Duration(time.Minute), Components: []dovetail.Component{{Name: "c", Count: 1}}}
+		if id == 0 {
+			app.Expected = dovetail.Duration(time.Hour)
+		}
+		if err := c.Apply(epoch, dovetail.Submitted{Run: &dovetail.Run{ID: id + 1, Name: "a", App: app}}); err != nil {
+			t.Fatal(err)
+		}
+		c.line.settle(false)
+		if id > 0 {
+			c.leave(c.runs[id+1])
+			c.runs[id+1].state = dovetail.Running
+		}
+	}
+	if n := len(c.line.sorted) + len(c.line.fresh) + len(c.line.arrivals); n > 4_000 {
+		t.Errorf("%d entries are kept for %d runs that wait", n, c.line.n)
+	}
+}

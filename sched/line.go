@@ -146,7 +146,7 @@ func (c *Core) enter(r *run, now time.Time) {
 func (c *Core) leave(r *run) {
 	r.entry++
 	c.line.n--
-	if len(c.line.sorted)+len(c.line.fresh) > 2*c.line.n+1000 {
+	if max(len(c.line.sorted)+len(c.line.fresh), len(c.line.arrivals)) > 2*c.line.n+1000 {
 		c.line.compact()
 	}
 }
