@@ -166,8 +166,13 @@ func changed(changes []Change, measure string) bool {
 }
 
 func (d *Difference) title() string {
-	return fmt.Sprintf("Mean turnaround under %s against %s: %d runs that ended in both, %d in one of them only",
-		d.After.Setting(), d.Before.Setting(), d.Runs, d.Alone)
+	before, after := d.Before.Setting(), d.After.Setting()
+	if before == after { // what happened under a setting, and its replay
+		before, after = "what was recorded", "in a replay under "+after
+	} else {
+		after = "under " + after
+	}
+	return fmt.Sprintf("Mean turnaround %s against %s: %d runs that ended in both, %d in one of them only", after, before, d.Runs, d.Alone)
 }
 
 // table puts the groups of a difference into a table.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/describe"
@@ -150,6 +151,8 @@ func clusterNodes(o *simulateOptions) ([]dovetail.Node, error) {
 			return nil, fileError{text, err}
 		}
 		return nodes, nil
+	case errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(text, ".yaml"):
+		return nil, dovetail.Errorf(dovetail.Invalid, "cannot read the cluster: there is no file %s; check --cluster", text)
 	case errors.Is(err, fs.ErrNotExist):
 		return sim.Nodes(text)
 	}
