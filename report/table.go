@@ -78,7 +78,11 @@ func (t *table) text(w io.Writer, width int) error {
 		endLine(&b, &line)
 	}
 	if out := len(t.columns) - len(shown); out > 0 {
-		fmt.Fprintf(&b, "(%d more columns where there is more room)\n", out)
+		columns := "columns"
+		if out == 1 {
+			columns = "column"
+		}
+		fmt.Fprintf(&b, "(%d more %s where there is more room)\n", out, columns)
 	}
 	return deliver(w, &b)
 }

@@ -203,6 +203,10 @@ func (e *environment) present(s *simulation, o *simulateOptions) error {
 	for _, n := range s.notices {
 		e.say("Notice: %s.", printable(n))
 	}
+	if s.stopped != nil { // the terminal is told at the end
+		s.notices = append(s.notices, fmt.Sprintf("the sweep was interrupted: %d of %s are missing, so settings may have different seeds",
+			s.missing(), plural(s.sweep.Cells(), "cell", "cells")))
+	}
 	doc := s.document()
 	if o.Out != "" {
 		if err := s.writeReport(o, &doc); err != nil {
@@ -288,12 +292,15 @@ func (s *simulation) refused() []string {
 	return all
 }
 
+// missing returns how many cells were not simulated.
+func (s *simulation) missing() int { return s.sweep.Cells() - len(s.results) }
+
 // broken ends the command as it was interrupted, if it was.
 func (e *environment) broken(s *simulation) error {
 	if s.stopped == nil {
 		return nil
 	}
-	e.say("Interrupted: %d of %s are missing.", s.sweep.Cells()-len(s.results), plural(s.sweep.Cells(), "cell", "cells"))
+	e.say("Interrupted: %d of %s are missing.", s.missing(), plural(s.sweep.Cells(), "cell", "cells"))
 	var why signalled
 	if errors.As(s.stopped, &why) {
 		return exit(why.code())
