@@ -145,14 +145,7 @@ func (c *Cluster) Admit(id dovetail.RunID, j *trace.Job) error {
 	return nil
 }
 
-// Progress sets the share of the work that a run has done already, in [0,1].
-func (c *Cluster) Progress(id dovetail.RunID, share float64) {
-	if r := c.runs[id]; r != nil {
-		r.done = min(r.work-1, int64(share*float64(r.work)))
-	}
-}
-
-// Held returns what core and elastic replicas hold now, those that are starting included.
+// Held returns what core and elastic replicas hold now: those that are starting included, those that are stopping not.
 func (c *Cluster) Held() (core, elastic dovetail.Resources) { return c.held[0], c.held[1] }
 
 // Taken returns how many elastic replicas were reclaimed from a run so far.

@@ -3,6 +3,7 @@ package study
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -73,7 +74,7 @@ func (r *runner) play(ctx context.Context, i int, c dovetail.Config, w *workload
 	if err != nil {
 		return nil, err
 	}
-	s.Refused = w.refused
+	s.Refused = slices.Concat(w.refused, s.Refused) // what fits for the strictest configuration fits for this one, but for greed
 	if r.Timelines {
 		s.Nodes, s.Epoch = r.Nodes, sim.Epoch()
 		for k := range s.Jobs { // all of them fit, so runs are numbered as jobs are
