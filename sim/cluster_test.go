@@ -238,3 +238,17 @@ func TestRedoTakesTime(t *testing.T) {
 		}
 	}
 }
+
+// A limit with nanoseconds is reached at the next microsecond: the clock would wait for it for ever.
+func TestNanoseconds(t *testing.T) {
+	j := *job(0, time.Minute)
+	j.App.MaxRuntime = dovetail.Duration(time.Second + 1)
+	nodes := []dovetail.Node{{Name: "a", Capacity: dovetail.Resources{dovetail.CPU: 1000}}}
+	out, err := Play(t.Context(), Options{Nodes: nodes, Config: dovetail.DefaultConfig()}, []trace.Job{j})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := out.Jobs[0]; got.Outcome != dovetail.OutcomeTimedOut || got.Finish != time.Second+time.Microsecond {
+		t.Errorf("%+v; expected it to time out after 1.000001 s", got)
+	}
+}

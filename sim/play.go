@@ -147,8 +147,11 @@ func (p *player) upcoming() (time.Time, bool) {
 			at, ok = t, true
 		}
 	}
-	if wake := p.core.Wake(); !wake.IsZero() && (!ok || wake.Before(at)) {
-		at, ok = wake, true
+	if wake := p.core.Wake(); !wake.IsZero() {
+		wake = wake.Add(time.Microsecond - 1).Truncate(time.Microsecond) // settings may have nanoseconds; the clock has not
+		if !ok || wake.Before(at) {
+			at, ok = wake, true
+		}
 	}
 	return at, ok
 }
