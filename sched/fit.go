@@ -50,19 +50,31 @@ func (c *Core) missing(a *app, all bool) int {
 		}
 		return failed
 	}
-	placed := make([][]place.Spot, len(a.shapes))
-	for ci := range a.shapes {
-		n := c.asks(a, ci)
-		placed[ci] = empty.Place(&a.shapes[ci], n)
-		if count(placed[ci]) < n {
+	type stay struct {
+		ci   int
+		spot place.Spot
+	}
+	var placed []stay
+	put := func(ci, n int) {
+		if failed >= 0 {
+			return
+		}
+		spots := empty.Place(&a.shapes[ci], n)
+		if count(spots) < n {
 			failed = ci
-			break
+		}
+		for _, s := range spots {
+			placed = append(placed, stay{ci, s})
 		}
 	}
-	for ci := range placed {
-		for _, s := range placed[ci] {
-			empty.Take(s.Node, a.shapes[ci].Each, -s.N)
-		}
+	for ci := range a.shapes { // as the allocators do: every core first, and only then what the rigid one wants beside it
+		put(ci, a.spec.Components[ci].Count)
+	}
+	for ci := range a.shapes {
+		put(ci, c.asks(a, ci)-a.spec.Components[ci].Count)
+	}
+	for _, p := range placed {
+		empty.Take(p.spot.Node, a.shapes[p.ci].Each, -p.spot.N)
 	}
 	return failed
 }

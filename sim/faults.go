@@ -69,7 +69,7 @@ const (
 
 // stream returns the random numbers for one purpose and one node or run.
 func stream(seed uint64, p purpose, number int64) *rand.Rand {
-	return rand.New(rand.NewPCG(seed, uint64(p)<<56^uint64(number))) //nolint:gosec // G404: a simulation must repeat itself
+	return rand.New(rand.NewPCG(seed, uint64(p)<<56^uint64(number)))
 }
 
 // exponential draws a time with this mean, in whole microseconds, at least 1.

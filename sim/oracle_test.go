@@ -107,7 +107,7 @@ func TestExamples(t *testing.T) {
 
 // inelastic draws a workload in which every replica is core.
 func inelastic(seed uint64, n int) []trace.Job {
-	rng := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // G404: a test must repeat itself
+	rng := rand.New(rand.NewPCG(seed, 2))
 	all := make([]request, n)
 	at := 0.0
 	for i := range all {
@@ -272,7 +272,7 @@ func TestMMc(t *testing.T) {
 			const service = 10.0 // seconds, mean
 			var means []float64
 			for seed := range uint64(8) {
-				rng := rand.New(rand.NewPCG(seed, 3)) //nolint:gosec // G404: a test must repeat itself
+				rng := rand.New(rand.NewPCG(seed, 3))
 				all := make([]request, 20_000)
 				at := 0.0
 				for i := range all {
@@ -315,7 +315,7 @@ func erlangC(c int, load float64) float64 {
 // TestTimesScale: with all times k times as long, everything happens k times as late, under every policy.
 func TestTimesScale(t *testing.T) {
 	const k = 8
-	rng := rand.New(rand.NewPCG(5, 4)) //nolint:gosec // G404: a test must repeat itself
+	rng := rand.New(rand.NewPCG(5, 4))
 	all := make([]request, 120)
 	at := 0.0
 	for i := range all {

@@ -227,7 +227,11 @@ func (p *player) turn(ctx context.Context, now time.Time, events ...dovetail.Eve
 	}
 	for i, refused := range res.Refused {
 		if refused != nil {
-			return fmt.Errorf("turn at %s: the core refuses %s: %w", now.Sub(p.start), dovetail.EventType(events[i]), refused)
+			what := "its own plan"
+			if i < len(events) {
+				what = dovetail.EventType(events[i])
+			}
+			return fmt.Errorf("turn at %s: the core refuses %s: %w", now.Sub(p.start), what, refused)
 		}
 	}
 	for _, a := range res.Plan.Actions {
@@ -275,7 +279,7 @@ func (p *player) close(id dovetail.RunID, now time.Time) {
 
 // level notes the state of the cluster if it changed. Of several turns at one instant the last one counts.
 func (p *player) level(now time.Time) {
-	l := report.Level{At: now.Sub(p.start), Waiting: int32(p.core.Waiting()), Serving: int32(p.core.InService())} //nolint:gosec // G115: run counts are far below 2³¹
+	l := report.Level{At: now.Sub(p.start), Waiting: int32(p.core.Waiting()), Serving: int32(p.core.InService())}
 	core, elastic := p.cluster.Held()
 	for k := range l.Core {
 		if room := float64(p.out.Capacity[k]); room > 0 {

@@ -24,11 +24,7 @@ import (
 func TestAnyPlay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := drawOptions(t)
-		components := 3
-		if o.Config.Alloc == "rigid" {
-			components = 1 // of more, the core may take for startable what then never fits: Fit places another order
-		}
-		jobs := drawJobs(t, components)
+		jobs := drawJobs(t, 3)
 		o.Store = sim.NewDigest()
 		out, err := sim.Play(t.Context(), o, jobs)
 		if err != nil {
