@@ -97,7 +97,7 @@ func (e *Engine) Submit(ctx context.Context, s Submission) (dovetail.RunStatus, 
 			if err := e.turner.Core().Fit(app); err != nil && !e.ready {
 				return nil, dovetail.Errorf(dovetail.Unavailable, "the daemon is starting and does not know all of its nodes yet; submit again in a moment")
 			} else if err != nil {
-				return nil, err
+				return nil, orWait(err)
 			}
 		}
 		return dovetail.Submitted{Run: s.run(id, app)}, nil
@@ -110,6 +110,11 @@ func (e *Engine) Submit(ctx context.Context, s Submission) (dovetail.RunStatus, 
 		return dovetail.RunStatus{}, false, err
 	}
 	return <-status, true, nil
+}
+
+// orWait adds to a refusal what else can be done in a cluster that may grow.
+func orWait(refusal error) error {
+	return dovetail.Errorf(dovetail.Invalid, "%v, or submit it to wait for capacity", refusal)
 }
 
 // status returns what a turn recorded of a run that it changed.
@@ -205,7 +210,7 @@ func (e *Engine) DryRun(ctx context.Context, s Submission) (dovetail.Plan, dovet
 	}
 	if !s.Wait {
 		if err := c.Fit(s.App); err != nil {
-			return fail(err)
+			return fail(orWait(err))
 		}
 	}
 	id := c.Next()

@@ -90,7 +90,7 @@ func (c *Core) Fit(spec *dovetail.Application) error {
 	most := c.shortfall(a)
 	comp := &spec.Components[most.component]
 	return dovetail.Errorf(dovetail.Invalid,
-		"component %s needs %d × (%s); %s; lower its count or resources, add nodes, or submit it to wait for capacity",
+		"component %s needs %d × (%s); %s; lower its count or resources, or add nodes",
 		comp.Name, c.asks(a, most.component), comp.Resources, most.text)
 }
 

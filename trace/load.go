@@ -5,6 +5,7 @@ import (
 	"compress/flate"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,7 +15,7 @@ import (
 )
 
 // Load reads a whole trace from a file, or from standard input if the path is "-". The jobs are sorted by their time of
-// submission. It fails as Reader.Jobs does, and when two jobs have the same number.
+// submission. It fails as Reader.Jobs does, and when two jobs that it keeps have the same number.
 func Load(ctx context.Context, path string, o Options) (*Workload, error) {
 	in, err := Open(ctx, path)
 	if err != nil {
@@ -27,19 +28,41 @@ func Load(ctx context.Context, path string, o Options) (*Workload, error) {
 	}
 	r := Read(in, name, o)
 	r.ids = map[int64]int{}
-	w := &Workload{Name: filepath.Base(name)}
+	w, read := &Workload{Name: filepath.Base(name)}, 0
 	for j, err := range r.Jobs() {
 		if err != nil {
 			return nil, err
 		}
 		w.Jobs = append(w.Jobs, j)
+		read++
+		if o.First > 0 && len(w.Jobs) == 2*o.First {
+			w.keep(o.First, r)
+		}
 	}
 	w.Format, w.Notices = r.Format(), r.Notices()
+	if o.First > 0 && read > o.First {
+		w.keep(o.First, r)
+		w.Notices = append(w.Notices, fmt.Sprintf("of its %d jobs only the first %d are taken", read, o.First))
+	}
 	if r.early > 0 {
-		slices.SortStableFunc(w.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
+		w.sort()
 		w.Notices = append(w.Notices, "the jobs were sorted by their time of submission")
 	}
 	return w, nil
+}
+
+func (w *Workload) sort() {
+	slices.SortStableFunc(w.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
+}
+
+// keep keeps the first n jobs, and forgets the numbers of the others too.
+func (w *Workload) keep(n int, r *Reader) {
+	w.sort()
+	for _, j := range w.Jobs[n:] {
+		delete(r.ids, j.ID)
+	}
+	clear(w.Jobs[n:])
+	w.Jobs = w.Jobs[:n]
 }
 
 // Open opens the file of a trace, or standard input if the path is "-". Reading fails with the context's cause when it ends,

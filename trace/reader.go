@@ -25,6 +25,7 @@ const (
 type Options struct {
 	Format  string // the name of one of Formats; empty: by content, and where that leaves a choice, by the file's name
 	SkipBad bool   // bad lines are counted and described in the notices instead of being errors
+	First   int    // Load keeps only the first so many jobs by submission, and needs memory for no more than twice as many; 0: all
 }
 
 // Reader streams the jobs of a trace. It holds one line at a time.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -180,13 +179,7 @@ func (o *simulateOptions) load(ctx context.Context, seed uint64) (*trace.Workloa
 	if o.Workload != "" {
 		return trace.Generate(o.Workload, seed, o.Jobs)
 	}
-	w, err := trace.Load(ctx, o.Trace.File, o.Trace.Options)
-	if err != nil {
-		return nil, err
-	}
-	if o.Jobs > 0 && o.Jobs < len(w.Jobs) {
-		w.Notices = append(w.Notices, fmt.Sprintf("of its %d jobs only the first %d are simulated", len(w.Jobs), o.Jobs))
-		w.Jobs = w.Jobs[:o.Jobs]
-	}
-	return w, nil
+	from := o.Trace.Options
+	from.First = o.Jobs
+	return trace.Load(ctx, o.Trace.File, from)
 }
