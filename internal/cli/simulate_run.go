@@ -200,6 +200,9 @@ func (e *environment) play(ctx context.Context, s *simulation, o *simulateOption
 // present writes the report, and prints the figures.
 func (e *environment) present(s *simulation, o *simulateOptions) error {
 	s.notices = append(s.notices, s.refused()...)
+	if s.idle() {
+		s.notices = append(s.notices, "no run ever waited: on so large a cluster all settings are alike; a smaller --cluster says more")
+	}
 	for _, n := range s.notices {
 		e.say("Notice: %s.", printable(n))
 	}
@@ -290,6 +293,12 @@ func (s *simulation) refused() []string {
 		}
 	}
 	return all
+}
+
+// idle reports whether nothing waited in any cell of a comparison.
+func (s *simulation) idle() bool {
+	waited := func(r study.Result) bool { return r.Metrics.MaxQueue > 0 }
+	return len(s.results) > 1 && !slices.ContainsFunc(s.results, waited)
 }
 
 // missing returns how many cells were not simulated.

@@ -34,7 +34,7 @@ Runs that failed, were cancelled or took too long count with what they did until
 work. Runs that never had a replica are left out, and so are those that have not ended.`,
 		Example: `  dovetail trace record --since 30d --out october.jsonl.gz
   dovetail trace record | dovetail trace info -
-  dovetail simulate --trace october.jsonl.gz --policy fifo,srpt-3d`,
+  dovetail simulate --trace october.jsonl.gz --cluster '10x(32cpu,128GiB)' --policy fifo,srpt-3d`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
