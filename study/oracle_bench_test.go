@@ -27,10 +27,12 @@ func BenchmarkExpect(b *testing.B) {
 				}
 				held += time.Since(begun)
 				x, err := o.Expect(b.Context(), s.core.Next()-1)
-				if err != nil || x == nil {
-					b.Fatal(x, err)
+				if err != nil {
+					b.Fatal(err)
 				}
-				plays += x.Plays
+				if x != nil { // else there was no time for a single play
+					plays += x.Plays
+				}
 			}
 			b.ReportMetric(float64(plays)/float64(b.N), "plays/op")
 			b.ReportMetric(float64(held.Milliseconds())/float64(b.N), "held-ms/op")
