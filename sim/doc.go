@@ -1,9 +1,9 @@
 // Package sim answers: what would have happened?
 //
 // Play takes a workload and a cluster and plays them against the very core and turn loop of the daemon. Nothing of a decision is
-// written here a second time: sim knows machines, not policies. Cluster is those machines: an [engine.Backend] with a
-// virtual clock, which deals in counts, starts and stops replicas, lets runs progress by the replicas they hold (a Model), and lets
-// things break (Faults).
+// written here a second time: sim knows machines, not policies. Cluster is those machines. It does what an [engine.Backend] is
+// told (Do), in counts; but where a back-end reports by itself, it says on a virtual clock when something happens next (Next) and what
+// (Due). It starts and stops replicas, lets runs progress by those they hold (a Model), and lets things break (Faults).
 //
 // Time is integer microseconds from a fixed epoch, and the order of what happens at one instant is defined. First the machines
 // report, in one turn: what follows from the actions of the turn before, in the order of the actions; then nodes that go or come back,
