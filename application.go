@@ -58,6 +58,7 @@ type Application struct {
 	FinishBy    *time.Time        `json:"finishBy,omitempty"`
 	Params      map[string]Param  `json:"params,omitempty"`
 	Inputs      []string          `json:"inputs,omitempty"`
+	InputSize   int64             `json:"inputSize,omitempty"` // bytes that a run reads; 0: unknown
 	Components  []Component       `json:"components"`
 }
 
@@ -102,6 +103,19 @@ type Component struct {
 
 // Limit returns the most replicas the component can use: core and elastic.
 func (c *Component) Limit() int { return max(c.Count, c.Max) }
+
+// Scaled returns the index of the component whose replicas are the scale-out of a run: the one that can grow the most; if none can,
+// the one with the most replicas. Ties go to the first.
+func (a *Application) Scaled() int {
+	best := 0
+	for i := range a.Components {
+		c, b := &a.Components[i], &a.Components[best]
+		if c.Elastic() > b.Elastic() || c.Elastic() == b.Elastic() && c.Limit() > b.Limit() {
+			best = i
+		}
+	}
+	return best
+}
 
 // Elastic returns how many elastic replicas the component can use.
 func (c *Component) Elastic() int { return c.Limit() - c.Count }

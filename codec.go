@@ -40,6 +40,10 @@ func EventType(e Event) string {
 		return "cordoned"
 	case Decided:
 		return "decided"
+	case Fitted:
+		return "fitted"
+	case Imported:
+		return "imported"
 	case Tick:
 		return "tick"
 	}
@@ -115,6 +119,10 @@ func DecodeEvent(typ string, data []byte) (Event, error) {
 		return decode[Cordoned](data)
 	case "decided":
 		return decode[Decided](data)
+	case "fitted":
+		return decode[Fitted](data)
+	case "imported":
+		return decode[Imported](data)
 	case "tick":
 		return decode[Tick](data)
 	}

@@ -100,6 +100,14 @@ type (
 	Decided struct {
 		Plan Plan `json:"plan"`
 	}
+	// Fitted replaces what is known of the runtimes of a job class, for one input size.
+	Fitted struct {
+		Outlook Outlook `json:"outlook"`
+	}
+	// Imported adds runs that another system made to the history.
+	Imported struct {
+		Runs []Past `json:"runs"`
+	}
 	// Tick says only that time has passed.
 	Tick struct{}
 )
@@ -128,6 +136,8 @@ func (NodeUp) event()        {}
 func (NodeDown) event()      {}
 func (Cordoned) event()      {}
 func (Decided) event()       {}
+func (Fitted) event()        {}
+func (Imported) event()      {}
 func (Tick) event()          {}
 
 // Action is a desired state for the back-end: doing one twice is doing it once. The set is closed.
@@ -154,6 +164,7 @@ type Plan struct {
 	At      time.Time `json:"at"`
 	Seq     int64     `json:"seq"` // number of the decision, from 1
 	Assign  []Assign  `json:"assign,omitempty"`
+	Choices []Choice  `json:"choices,omitempty"` // in order of run; each replaces the last one of its run
 	Ends    []End     `json:"ends,omitempty"`
 	Actions Actions   `json:"actions,omitempty"`
 	Reasons []Reason  `json:"reasons,omitempty"`
@@ -161,7 +172,7 @@ type Plan struct {
 
 // Empty reports whether the plan changes nothing.
 func (p *Plan) Empty() bool {
-	return len(p.Assign) == 0 && len(p.Ends) == 0 && len(p.Actions) == 0 && len(p.Reasons) == 0
+	return len(p.Assign) == 0 && len(p.Choices) == 0 && len(p.Ends) == 0 && len(p.Actions) == 0 && len(p.Reasons) == 0
 }
 
 // Assign grants N replicas of this component and class on this node to a run: capacity set aside, to be used as soon as it

@@ -42,6 +42,7 @@ type Run struct {
 	Digest string            `json:"digest,omitempty"` // of the submitted body; tells a repeated key from a misused one
 	Params map[string]string `json:"params,omitempty"` // resolved: every declared parameter has its value
 	App    *Application      `json:"app"`
+	Input  int64             `json:"inputSize,omitempty"`    // bytes it reads: what the submission says, else App.InputSize; 0: unknown
 	Hold   bool              `json:"hold,omitempty"`         // submitted on hold
 	Wait   bool              `json:"waitCapacity,omitempty"` // accepted although its core fits no cluster known so far
 }
@@ -105,6 +106,7 @@ type Config struct {
 	InteractiveFirst bool     `json:"interactiveFirst,omitempty"` // interactive runs rank before all others of their priority
 	MaxWait          Duration `json:"maxWait,omitempty"`          // a run that waited longer goes first; 0 means never
 	Regrow           Duration `json:"regrow,omitempty"`           // after a reclaim, or a death, a run gets no new elastic replica for so long
+	Replan           Duration `json:"replan,omitempty"`           // the scale-out of a run with a target is reconsidered at most once in so long; 0 means 30s
 	Place            string   `json:"place"`                      // name of a place.Order: zoe, pack or spread
 }
 

@@ -32,6 +32,12 @@ type RunStatus struct {
 	ElasticUp  int `json:"elasticUp"`  // elastic replicas that run
 	ElasticMax int `json:"elasticMax"` // elastic replicas it can use
 	Retries    int `json:"retries"`    // deaths of core replicas survived
+
+	Ready       *time.Time  `json:"ready,omitempty"`       // all of its core was ready: its runtime counts from here
+	InputSize   int64       `json:"inputSize,omitempty"`   // bytes
+	NodeClasses []string    `json:"nodeClasses,omitempty"` // of the nodes that ever held a replica of it, sorted
+	Prediction  *Prediction `json:"prediction,omitempty"`  // when it started; absent if nothing was known
+	Choice      *Choice     `json:"choice,omitempty"`      // the last decision about its scale-out; absent without a target
 }
 
 // ReplicaStatus is what people and programs see of a replica.
@@ -88,6 +94,7 @@ type History struct {
 	Neighbours []Neighbour       `json:"neighbours,omitempty"` // in order of From, then Run
 	Usage      Usage             `json:"usage"`                // sum over its replicas; MemoryPeak is the largest
 	App        *Application      `json:"app,omitempty"`        // if asked for
+	Import     *Past             `json:"import,omitempty"`     // an imported run: Status has only its class, application, outcome and end, and there are no placements
 }
 
 // Neighbour is another run that had replicas on one of the run's nodes for some time.

@@ -233,6 +233,7 @@ type wholeConfig struct {
 	InteractiveFirst bool              `json:"interactiveFirst"`
 	MaxWait          dovetail.Duration `json:"maxWait"`
 	Regrow           dovetail.Duration `json:"regrow"`
+	Replan           dovetail.Duration `json:"replan"`
 	Place            string            `json:"place"`
 }
 

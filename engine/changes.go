@@ -157,6 +157,8 @@ func (b *builder) tell(r Record) {
 		}
 	case dovetail.Submitted: // its description is kept once, with the run
 		b.say(r, e.Run.ID, submittedText(e.Run), nil)
+	case dovetail.Fitted, dovetail.Imported: // tables: the journal has them
+		b.say(r, 0, eventText(e, nil), nil)
 	default:
 		data, err := dovetail.EncodeEvent(e)
 		if err != nil {

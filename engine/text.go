@@ -50,6 +50,10 @@ func eventText(e dovetail.Event, spec *dovetail.Run) string {
 		return fmt.Sprintf("node %s is gone", e.Node)
 	case dovetail.Cordoned:
 		return fmt.Sprintf("node %s %s", e.Node, cordonText(e))
+	case dovetail.Fitted:
+		return fmt.Sprintf("learned from %d runs of %s", e.Outlook.Runs, e.Outlook.Class)
+	case dovetail.Imported:
+		return fmt.Sprintf("%d finished runs are imported", len(e.Runs))
 	}
 	return dovetail.EventType(e)
 }

@@ -65,7 +65,7 @@ func (c *Core) apply(now time.Time, e dovetail.Event) error {
 		return c.cordoned(e)
 	case dovetail.Decided:
 		return c.decided(now, &e.Plan)
-	case dovetail.Tick:
+	case dovetail.Fitted, dovetail.Imported, dovetail.Tick:
 		return nil
 	}
 	return dovetail.Errorf(dovetail.Invalid, "event %T is not known", e)

@@ -1,0 +1,4 @@
+package predict
+
+// Models returns every model, by name.
+func Models() []Method { return nil }
