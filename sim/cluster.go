@@ -31,14 +31,18 @@ type Cluster struct {
 	spare  []dovetail.Event      // handed out last
 	slab   []cell                // cells not used yet
 	held   [2]dovetail.Resources // by core replicas, by elastic ones
+
+	interference Interference // nil: runs do not hold each other up
+	beside       []presence   // reused by slow
 }
 
 type node struct {
 	dovetail.Node
-	up    bool
-	speed int64 // in hundredths
-	rng   *rand.Rand
-	fault timer // goes, or comes back
+	up      bool
+	speed   int64 // in hundredths
+	rng     *rand.Rand
+	fault   timer      // goes, or comes back
+	tenants []presence // in order of run; with an Interference only
 }
 
 // run is a run that was admitted and of which something may still come.
@@ -55,8 +59,9 @@ type run struct {
 	speed   int64 // Σ over replicas at work of their node's speed
 	working int   // replicas at work
 	frozen  bool
-	endless bool // it never completes
-	over    bool // complete, or told to stop: it makes no progress any more
+	endless bool    // it never completes
+	over    bool    // complete, or told to stop: it makes no progress any more
+	slowed  float64 // by neighbours: a time of 1 takes so much; 0 means 1
 
 	complete timer
 	failure  timer
@@ -134,9 +139,9 @@ func (c *Cluster) Nodes() []dovetail.Event {
 
 // Admit makes a job known under the number that its run has. It starts with the first action that names the run.
 func (c *Cluster) Admit(id dovetail.RunID, j *trace.Job) error {
-	w, err := work(c.model, j)
+	w, err := c.toDo(j)
 	if err != nil {
-		return dovetail.Errorf(dovetail.Invalid, "%v", err)
+		return err
 	}
 	c.runs[id] = &run{
 		id: id, job: j, work: w, needs: j.Core(),
@@ -344,6 +349,9 @@ func (c *Cluster) work(r *run, k *cell, n int) {
 	if !k.Elastic {
 		r.core += n
 	}
+	if c.interference != nil {
+		c.nodes[k.node].welcome(r, n)
+	}
 }
 
 // hold notes what the replicas of a cell take, or give back.
@@ -414,20 +422,26 @@ func (c *Cluster) forfeit(r *run, k *cell, n int) {
 
 // rate returns a run's speed: nothing while a part of its core is missing.
 func (c *Cluster) rate(r *run) int64 {
-	if r.over || r.frozen || r.endless || r.core < r.needs || r.speed == 0 {
+	if r.endless || !r.works() {
 		return 0
 	}
-	return c.model.Rate(r.job, r.speed)
+	rate := c.model.Rate(r.job, r.speed)
+	if c.interference != nil {
+		return hindered(rate, r.slowed)
+	}
+	return rate
 }
 
-// pace sets when the run completes, and when one of its replicas fails, at the rate it has now.
+// works reports whether the run makes progress, if it is to make any.
+func (r *run) works() bool { return !r.over && !r.frozen && r.core >= r.needs && r.speed > 0 }
+
+// pace sets when the run completes, and when one of its replicas fails, at the rate it has now. If runs hold each other up, so it
+// does for its neighbours.
 func (c *Cluster) pace(r *run) {
-	if rate := c.rate(r); rate > 0 {
-		r.complete.run = r
-		c.timers.set(&r.complete, c.now+duration(r.work-r.done, rate))
-	} else {
-		c.timers.drop(&r.complete)
+	if c.interference != nil {
+		c.disturb(r)
 	}
+	c.foresee(r)
 	if c.faults.ReplicaMTBF <= 0 {
 		return
 	}
@@ -441,6 +455,16 @@ func (c *Cluster) pace(r *run) {
 	}
 	// The exponential distribution has no memory, so that the time may be drawn anew whenever the number of replicas changes.
 	c.timers.set(&r.failure, c.now+exponential(r.rng, max(c.faults.ReplicaMTBF/time.Duration(r.working), time.Microsecond)))
+}
+
+// foresee sets when the run completes at the rate it has now.
+func (c *Cluster) foresee(r *run) {
+	if rate := c.rate(r); rate > 0 {
+		r.complete.run = r
+		c.timers.set(&r.complete, c.now+duration(r.work-r.done, rate))
+	} else {
+		c.timers.drop(&r.complete)
+	}
 }
 
 // fail lets one replica of the run that is at work die, each with the same probability.

@@ -11,4 +11,8 @@
 // from that at the same instant is the next turn, and so on. When the machines have nothing more to say, all that is submitted at that
 // instant is one turn, in the order of the workload. If the core asked to be woken, the first turn then ends with a Tick. Same
 // options and same workload: same journal, byte for byte. TestSimEqualsLive compares it with the daemon's.
+//
+// Runs on the same nodes may hold each other up (Interference): then whatever changes one run changes when its neighbours complete,
+// from that instant on. Whoever learns from what happens takes part through Options.After: what it has to say after a turn is a
+// further turn at the same instant, before anything else happens.
 package sim

@@ -72,6 +72,7 @@ func live(t *testing.T, o sim.Options, jobs []trace.Job) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cluster.Interfere(o.Interference)
 	m := &machines{cluster: cluster, told: make(chan struct{}, 1)}
 	store := mem.New()
 	e, err := engine.Open(t.Context(), engine.Options{Config: o.Config, Store: store, Backend: m})
@@ -203,6 +204,9 @@ func TestSimEqualsLive(t *testing.T) {
 		{"hrrn", "flexible", func(o *sim.Options) { o.Faults = faults; o.Config.Place = "pack" }},
 		{"edf", "malleable", func(o *sim.Options) { o.Config.MaxWait = dovetail.Duration(90 * time.Second) }},
 		{"sjf-3d", "eager", func(o *sim.Options) { o.Faults = faults }},
+		{"sjf", "flexible", func(o *sim.Options) {
+			o.Faults, o.Interference = faults, byClass{"app-1": {0.5, 1}, "app-2": {0, 2}, "app-3": {1.5, 0}, "app-5": {0.3, 0.1}}
+		}},
 		{"srpt", "flexible", func(o *sim.Options) {
 			o.Config.Regrow, o.Model = dovetail.Duration(7*time.Second), sim.Curve{Serial: 0.1}
 		}},

@@ -28,6 +28,13 @@ type Options struct {
 	Until      time.Duration                                // what has not ended by then is cut off; 0: play to the end
 	Validate   bool                                         // check every invariant after every turn: slow, for tests
 	Progress   func(submitted, ended int, at time.Duration) // called now and then; may be nil
+
+	Interference Interference // between runs on the same nodes; nil: none
+
+	// After is called after each turn, with what it changed; may be nil. The events that it returns are taken in a further turn
+	// at the same instant, after which it is called again. That is how a learner takes part (package learn). With a Store that
+	// keeps nothing the changes are the records and the submitted runs alone.
+	After func(ctx context.Context, changes *engine.Changes) ([]dovetail.Event, error)
 }
 
 // Play plays a workload, sorted by submission, until every run has ended or nothing more can happen. When the context ends, so does
@@ -44,6 +51,7 @@ func Play(ctx context.Context, o Options, jobs []trace.Job) (*report.Schedule, e
 	if err != nil {
 		return nil, err
 	}
+	cluster.Interfere(o.Interference)
 	p := newPlayer(o, core, cluster, Epoch(), jobs)
 	// As the daemon begins: the configuration is recorded, then what the back-end reports, and only then is anything decided.
 	p.turner.Hold(true)
@@ -255,7 +263,22 @@ func (p *player) turn(ctx context.Context, now time.Time, events ...dovetail.Eve
 			return fmt.Errorf("after the turn at %s: %d invariants are broken, first %s", now.Sub(p.start), len(broken), broken[0])
 		}
 	}
-	return nil
+	return p.afterwards(ctx, now, &res.Changes)
+}
+
+// afterwards takes a turn with what follows from one at the same instant by Options.After.
+func (p *player) afterwards(ctx context.Context, now time.Time, changes *engine.Changes) error {
+	if p.o.After == nil || len(changes.Records) == 0 {
+		return nil
+	}
+	events, err := p.o.After(ctx, changes)
+	if err != nil {
+		return fmt.Errorf("after the turn at %s: %w", now.Sub(p.start), err)
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	return p.turn(ctx, now, events...)
 }
 
 // note remembers when a run started, and where it has replicas.

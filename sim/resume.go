@@ -55,6 +55,7 @@ func Resume(ctx context.Context, o Options, from Present) (*report.Schedule, err
 	if err != nil {
 		return nil, err
 	}
+	cluster.Interfere(o.Interference)
 	live := core.Live(from.Now)
 	start := from.Now
 	for i := range live {
@@ -141,9 +142,9 @@ func (c *Cluster) Adopt(l *sched.Live, j *trace.Job) error {
 		complete: timer{kind: completed, number: int64(l.Run.ID)}, failure: timer{kind: failed, number: int64(l.Run.ID)},
 	}
 	if j.Runtime > 0 {
-		w, err := work(c.model, j)
+		w, err := c.toDo(j)
 		if err != nil {
-			return dovetail.Errorf(dovetail.Invalid, "%v", err)
+			return err
 		}
 		r.work = w
 	} else {
