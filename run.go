@@ -1,7 +1,11 @@
 package dovetail
 
 import (
+	"maps"
+	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -45,6 +49,20 @@ type Run struct {
 	Input  int64             `json:"inputSize,omitempty"`    // bytes it reads: what the submission says, else App.InputSize; 0: unknown
 	Hold   bool              `json:"hold,omitempty"`         // submitted on hold
 	Wait   bool              `json:"waitCapacity,omitempty"` // accepted although its core fits no cluster known so far
+}
+
+// ClassOf returns the job class of a run: the name of the application, and its parameters in order of name as in a URL, such as
+// "wordcount?input=small&top=10".
+func ClassOf(app string, params map[string]string) string {
+	var b strings.Builder
+	b.WriteString(app)
+	sep := byte('?')
+	for _, k := range slices.Sorted(maps.Keys(params)) {
+		b.WriteByte(sep)
+		b.WriteString(url.QueryEscape(k) + "=" + url.QueryEscape(params[k]))
+		sep = '&'
+	}
+	return b.String()
 }
 
 // RunName returns the name of a run for which nobody chose one.

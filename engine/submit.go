@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -34,23 +31,9 @@ func (s *Submission) run(id dovetail.RunID, app *dovetail.Application) *dovetail
 		name = dovetail.RunName(app.Name, id)
 	}
 	return &dovetail.Run{
-		ID: id, Name: name, Class: classOf(app.Name, s.Params), User: s.User, Key: s.Key, Digest: s.Digest,
+		ID: id, Name: name, Class: dovetail.ClassOf(app.Name, s.Params), User: s.User, Key: s.Key, Digest: s.Digest,
 		Params: s.Params, App: app, Hold: s.Hold, Wait: s.Wait,
 	}
-}
-
-// classOf returns the job class: the name of the application, and its parameters in order of name as in a URL, such as
-// "wordcount?input=small&top=10".
-func classOf(app string, params map[string]string) string {
-	var b strings.Builder
-	b.WriteString(app)
-	sep := byte('?')
-	for _, k := range slices.Sorted(maps.Keys(params)) {
-		b.WriteByte(sep)
-		b.WriteString(url.QueryEscape(k) + "=" + url.QueryEscape(params[k]))
-		sep = '&'
-	}
-	return b.String()
 }
 
 // Run returns the run that the submission would make, without a number, and without a name unless one was chosen.
