@@ -65,7 +65,9 @@ func (c *Core) apply(now time.Time, e dovetail.Event) error {
 		return c.cordoned(e)
 	case dovetail.Decided:
 		return c.decided(now, &e.Plan)
-	case dovetail.Fitted, dovetail.Imported, dovetail.Tick:
+	case dovetail.Fitted:
+		return c.fitted(&e.Outlook, now)
+	case dovetail.Imported, dovetail.Tick:
 		return nil
 	}
 	return dovetail.Errorf(dovetail.Invalid, "event %T is not known", e)

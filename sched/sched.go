@@ -51,6 +51,7 @@ type Core struct {
 	apps      map[*dovetail.Application]*app
 	checked   *app                                // of the last application that was checked and is not known
 	classes   map[dovetail.Resources]*place.Class // never dropped; there are few
+	outlooks  map[string][]*dovetail.Outlook      // by job class; of one class by input size
 	serving   []*run                              // starting, running or stopping; by ID
 	ordered   []*run                              // … by the order of the policy, if ranks stand still
 	orderedAt int                                 // the ranking that ordered belongs to; 0: none
@@ -82,6 +83,7 @@ func New(cfg dovetail.Config) (*Core, error) {
 		runs:     make(map[dovetail.RunID]*run),
 		apps:     make(map[*dovetail.Application]*app),
 		classes:  make(map[dovetail.Resources]*place.Class),
+		outlooks: make(map[string][]*dovetail.Outlook),
 		granted:  make(map[dovetail.Slot]int),
 	}
 	if err := c.configure(cfg, time.Time{}); err != nil {

@@ -24,6 +24,7 @@ type (
 		Nodes   []nodeState             `json:"nodes"`
 		Apps    []*dovetail.Application `json:"apps"`
 		Runs    []runState              `json:"runs"`
+		Outlook []*dovetail.Outlook     `json:"outlooks,omitempty"`
 	}
 	nodeState struct {
 		dovetail.Node
@@ -90,6 +91,7 @@ func (c *Core) Snapshot() (json.RawMessage, error) {
 		}
 		s.Runs = append(s.Runs, r.save(i))
 	}
+	s.Outlook = c.Outlooks()
 	return json.Marshal(s)
 }
 
@@ -125,6 +127,11 @@ func Restore(data json.RawMessage) (*Core, error) {
 		return nil, fmt.Errorf("snapshot of the core: %w", err)
 	}
 	c.now, c.seq, c.next = s.Now, s.Seq, s.Next
+	for _, o := range s.Outlook {
+		if err := c.fitted(o, s.Now); err != nil {
+			return nil, fmt.Errorf("snapshot of the core: %w", err)
+		}
+	}
 	for _, n := range s.Nodes {
 		if err := c.nodeUp(n.Node); err != nil {
 			return nil, fmt.Errorf("snapshot of the core: %w", err)

@@ -1,0 +1,119 @@
+package sched
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/predict"
+)
+
+// similar is how far two input sizes may be apart to count as the same: 10 % of the larger (seed 001, section III-B).
+const similar = 0.1
+
+// view is an outlook as a run sees it: its runtimes are so many times as long as the outlook says.
+type view struct {
+	*dovetail.Outlook
+	factor float64
+}
+
+// fitted replaces what is known of a job class with inputs of one size.
+func (c *Core) fitted(o *dovetail.Outlook, now time.Time) error {
+	switch {
+	case o.Class == "" || o.InputSize < 0 || o.Runs < 0:
+		return dovetail.Errorf(dovetail.Invalid, "outlook: it needs a class, and no negative number of runs or bytes")
+	case !predict.Known(o) && len(o.First) == 0 && o.Runs > 0:
+		return dovetail.Errorf(dovetail.Invalid, "outlook of %s: it says nothing of its %d runs", o.Class, o.Runs)
+	}
+	if fault := predict.Check(o); fault != "" {
+		return dovetail.Errorf(dovetail.Invalid, "outlook of %s: %s", o.Class, fault)
+	}
+	all := c.outlooks[o.Class]
+	i, ok := slices.BinarySearchFunc(all, o.InputSize, func(o *dovetail.Outlook, size int64) int { return cmp.Compare(o.InputSize, size) })
+	if ok {
+		all[i] = o
+	} else {
+		all = slices.Insert(all, i, o)
+	}
+	c.outlooks[o.Class] = all
+	return nil
+}
+
+// view returns what is known of runs of a class with an input of so many bytes (0: unknown): the outlook for this size or the nearest
+// similar one; else that of the size with the nearest ratio, with runtimes in proportion to the size; else that of any size. Without a size it is
+// that of any size, else the one that learned from most runs. The outlook is nil if there is none.
+func (c *Core) view(class string, input int64) view {
+	all := c.outlooks[class]
+	var best view
+	if len(all) == 0 {
+		return best
+	}
+	if input <= 0 || all[len(all)-1].InputSize == 0 {
+		best = view{all[0], 1}
+		for _, o := range all {
+			if best.InputSize > 0 && o.Runs > best.Runs {
+				best.Outlook = o
+			}
+		}
+		return best
+	}
+	nearest := math.Inf(1)
+	for _, o := range all {
+		if o.InputSize > 0 {
+			ratio := float64(input) / float64(o.InputSize)
+			if far := math.Abs(math.Log(ratio)); far < nearest {
+				nearest, best = far, view{o, ratio}
+			}
+		}
+	}
+	if r := best.factor; min(r, 1/r) >= 1-similar {
+		best.factor = 1
+	}
+	return best
+}
+
+// Outlook returns what is known of the runtimes of a job class with an input of so many bytes (0: unknown), or nil. If only other
+// sizes are known, it is the one for the nearest with runtimes in proportion to the size; its InputSize is then the one that was asked for. It must not be
+// changed.
+func (c *Core) Outlook(class string, input int64) *dovetail.Outlook {
+	v := c.view(class, input)
+	if v.Outlook == nil || v.factor == 1 {
+		return v.Outlook
+	}
+	o := *v.Outlook
+	o.InputSize = input
+	o.First = slices.Clone(o.First)
+	for i := range o.First {
+		o.First[i].Seconds *= v.factor
+	}
+	scaled := func(rows [][]float64) [][]float64 {
+		all := make([][]float64, len(rows))
+		for i, row := range rows {
+			all[i] = make([]float64, len(row))
+			for l, y := range row {
+				all[i][l] = y * v.factor
+			}
+		}
+		return all
+	}
+	o.Alone = scaled(o.Alone)
+	o.Beside = slices.Clone(o.Beside)
+	for i := range o.Beside {
+		o.Beside[i].Seconds = scaled(o.Beside[i].Seconds)
+	}
+	return &o
+}
+
+// Outlooks returns all that is known of runtimes, by class and input size.
+func (c *Core) Outlooks() []*dovetail.Outlook {
+	var all []*dovetail.Outlook
+	for _, known := range c.outlooks { //dovetail:anyorder sorted below
+		all = append(all, known...)
+	}
+	slices.SortFunc(all, func(a, b *dovetail.Outlook) int {
+		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.InputSize, b.InputSize))
+	})
+	return all
+}
