@@ -163,8 +163,8 @@ func (t *Table) at(level int) float64 {
 	return q
 }
 
-// normal returns the quantile of the standard normal distribution.
-func normal(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
+// probit returns the quantile of the standard normal distribution.
+func probit(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
 // Quantile returns the runtime in seconds that is not exceeded with probability p in (0,1).
 func (t Table) Quantile(p float64) float64 {
@@ -178,8 +178,8 @@ func (t Table) Quantile(p float64) float64 {
 	}
 	low := min(max(next-1, 0), len(levels)-2)
 	a, b := t.at(low), t.at(low+1)
-	za, zb := normal(levels[low]), normal(levels[low+1])
-	return a * math.Exp(math.Log(b/a)*(normal(p)-za)/(zb-za))
+	za, zb := probit(levels[low]), probit(levels[low+1])
+	return a * math.Exp(math.Log(b/a)*(probit(p)-za)/(zb-za))
 }
 
 // AtMost returns the probability that the runtime is at most so many seconds: the inverse of Quantile.
@@ -200,7 +200,7 @@ func (t Table) AtMost(seconds float64) float64 {
 		}
 		return 1
 	}
-	za, zb := normal(levels[low]), normal(levels[low+1])
+	za, zb := probit(levels[low]), probit(levels[low+1])
 	z := za + float64((zb-za)*math.Log(seconds/a)/math.Log(b/a))
 	return 0.5 * math.Erfc(-z/math.Sqrt2)
 }
