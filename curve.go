@@ -36,3 +36,40 @@ type Pick struct {
 	Probability float64 `json:"probability"`          // of meeting the target with it
 	Infeasible  bool    `json:"infeasible,omitempty"` // no scale-out asked about reaches the confidence
 }
+
+// ClassModel is what predictions of a job class rest on.
+type ClassModel struct {
+	App        string       `json:"app"`
+	Class      string       `json:"class"`
+	Model      string       `json:"model,omitempty"` // in use; absent: there is none
+	Why        string       `json:"why"`             // it is, or is not: a sentence for people
+	Runs       int          `json:"runs"`            // learned from
+	LeftOut    []LeftOut    `json:"leftOut"`         // in order of the reason
+	InputSizes []int64      `json:"inputSizes,omitempty"`
+	Score      *Score       `json:"leaveOneOut,omitempty"` // absent if there are too few runs
+	Neighbours []SlowedDown `json:"neighbours"`            // in order of class
+}
+
+// LeftOut counts finished runs of a class that nothing is learned from.
+type LeftOut struct {
+	Why  string `json:"why"` // failed, cancelled, timedout, lost, preempted, older
+	Runs int    `json:"runs"`
+}
+
+// Score is how well a model predicts runs that it has not learned from.
+type Score struct {
+	Runs        int     `json:"runs"`             // predicted
+	MeanError   float64 `json:"meanError"`        // of |predicted / took − 1|; 0.05 is 5 %
+	MedianError float64 `json:"medianError"`      // likewise
+	Spread      bool    `json:"spread,omitempty"` // the model says how sure it is; without it there are no shares
+	Within80    float64 `json:"within80"`         // share of runs between the 10th and the 90th percentile
+	Within90    float64 `json:"within90"`         // and between the 5th and the 95th
+}
+
+// SlowedDown says how much longer a class takes while another runs beside it all the time.
+type SlowedDown struct {
+	Class    string  `json:"class"`
+	Runs     int     `json:"runs"`     // that ran beside it
+	ScaleOut int     `json:"scaleOut"` // at which it is said: the middle of those that the class can have
+	Slowdown float64 `json:"slowdown"` // median beside / median alone, at least 1
+}
