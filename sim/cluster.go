@@ -55,6 +55,7 @@ type run struct {
 	needs   int   // core replicas that it cannot do without
 	at      int64 // when done was last brought up to date
 	work    int64 // to be done, in units of the model
+	fine    int64 // by how much those are finer here; with an Interference only
 	done    int64
 	speed   int64 // Σ over replicas at work of their node's speed
 	working int   // replicas at work
@@ -139,12 +140,12 @@ func (c *Cluster) Nodes() []dovetail.Event {
 
 // Admit makes a job known under the number that its run has. It starts with the first action that names the run.
 func (c *Cluster) Admit(id dovetail.RunID, j *trace.Job) error {
-	w, err := c.toDo(j)
+	w, fine, err := c.toDo(j)
 	if err != nil {
 		return err
 	}
 	c.runs[id] = &run{
-		id: id, job: j, work: w, needs: j.Core(),
+		id: id, job: j, work: w, fine: fine, needs: j.Core(),
 		complete: timer{kind: completed, number: int64(id)}, failure: timer{kind: failed, number: int64(id)},
 	}
 	return nil
@@ -427,7 +428,7 @@ func (c *Cluster) rate(r *run) int64 {
 	}
 	rate := c.model.Rate(r.job, r.speed)
 	if c.interference != nil {
-		return hindered(rate, r.slowed)
+		return r.hindered(rate)
 	}
 	return rate
 }

@@ -26,34 +26,34 @@ type presence struct {
 	n   int
 }
 
-// fine is by how much the units of work are finer with an Interference, so that a rate can be divided.
-const fine = 1 << 10
+// finest is by how much the units of a run's work are finer, at most, with an Interference, so that its rate can be divided.
+const finest = 1 << 20
 
 // Interfere lets runs hold each other up from now on. It must be called before the first run is admitted.
 func (c *Cluster) Interfere(i Interference) { c.interference = i }
 
-// toDo returns the work of a job, in the units of the cluster.
-func (c *Cluster) toDo(j *trace.Job) (int64, error) {
-	w, err := work(c.model, j)
-	if err != nil {
-		return 0, dovetail.Errorf(dovetail.Invalid, "%v", err)
+// toDo returns the work of a job, and by how much its units are finer than those of the model: the largest power of two with which the
+// work can be counted.
+func (c *Cluster) toDo(j *trace.Job) (todo, fine int64, err error) {
+	if todo, err = work(c.model, j); err != nil {
+		return 0, 0, dovetail.Errorf(dovetail.Invalid, "%v", err)
 	}
-	if c.interference == nil {
-		return w, nil
+	fine = 1
+	if c.interference != nil {
+		for fine < finest && todo <= math.MaxInt64/4 {
+			todo, fine = 2*todo, 2*fine
+		}
 	}
-	if w > math.MaxInt64/fine {
-		return 0, dovetail.Errorf(dovetail.Invalid, "job %d: %s on %d replicas, with interference, is more work than can be counted; scale the runtimes down",
-			j.ID, j.Runtime, j.Full())
-	}
-	return w * fine, nil
+	return todo, fine, nil
 }
 
-// hindered returns what is left of a rate, in finer units; something, if it was anything.
-func hindered(rate int64, slowed float64) int64 {
-	if slowed <= 1 || rate == 0 {
-		return rate * fine
+// hindered returns what is left of a rate in finer units; something, if it was anything.
+func (r *run) hindered(rate int64) int64 {
+	rate *= r.fine
+	if r.slowed <= 1 || rate == 0 {
+		return rate
 	}
-	return max(1, int64(float64(rate*fine)/slowed))
+	return max(1, int64(float64(rate)/r.slowed))
 }
 
 // welcome notes that n more replicas of a run are at work on the node; fewer, if n is negative.

@@ -142,11 +142,10 @@ func (c *Cluster) Adopt(l *sched.Live, j *trace.Job) error {
 		complete: timer{kind: completed, number: int64(l.Run.ID)}, failure: timer{kind: failed, number: int64(l.Run.ID)},
 	}
 	if j.Runtime > 0 {
-		w, err := c.toDo(j)
-		if err != nil {
+		var err error
+		if r.work, r.fine, err = c.toDo(j); err != nil {
 			return err
 		}
-		r.work = w
 	} else {
 		r.endless = true
 	}
