@@ -1,4 +1,6 @@
 package predict
 
 // Models returns every model, by name.
-func Models() []Method { return nil }
+func Models() []Method {
+	return []Method{bayesErnest(), bayesCoBell()}
+}

@@ -1,0 +1,112 @@
+package predict
+
+import "math"
+
+// bayesPrior is what a Bayesian model believes before it has seen a run. The runtime y of a run at scale-out x, with input size v,
+// beside neighbours that overlap with it by ov_k, is
+//
+//	ln y = c + ln S(x) + d(x) + ln(1 + Σ (a_k + b_k/x) ov_k) + β ln(v/v0) + e
+//
+// with a level c, one of the shapes S, a smooth deviation d (a Gaussian process in ln x), and noise e. All but c, d and e have a
+// few possible values each, with probabilities; c, d and e are Gaussian, and so integrated exactly.
+type bayesPrior struct {
+	shapes []shape
+	sigma  []likely // standard deviation of e
+	amp    []likely // amplitude A of d
+	kink   []likely // standard deviation of the change of slope dlny/dlnx at either end of the range of the runs; nil: none
+	a, b   []likely
+	beta   []likely
+	drop   float64 // combinations with less posterior weight than this are left out
+}
+
+// likely is a value and the logarithm of its probability.
+type likely struct{ value, logp float64 }
+
+// shape is a curve of runtime over scale-out, at scale-out 12 about 1, and the logarithm of its probability.
+type shape struct {
+	weights [5]float64
+	logp    float64
+}
+
+// Constants of models.md 4.3.
+const (
+	shapeAt       = 12.0  // scale-out at which the terms of a shape are 1
+	shapeStep     = 4     // weights are quarters
+	shapeSquare   = 0.1   // a quarter of weight on (12/x)² makes a shape ten times less likely
+	deviationLong = 0.8   // length scale of d, in ln x
+	deviationOwn  = 0.05  // share of A² that a scale-out has on its own
+	levelVariance = 100.0 // of c
+	wildNoise     = 400.0 // factor on the variance of the noise of a run that is taken for wild
+	wildBeyond    = 3.5   // standard deviations from what the other runs say
+	wildSigma     = 0.1   // the noise may be called no larger than this when wild runs are looked for
+)
+
+// specified returns the prior of models.md 4.3.
+func specified() *bayesPrior {
+	p := &bayesPrior{
+		shapes: simplexShapes(),
+		sigma:  probabilities([]float64{.015, .04, .1, .25}, []float64{2, 3, 1, .4}),
+		amp:    probabilities([]float64{.05, .15, .4}, []float64{1, 1, .6}),
+		a:      exponential([]float64{0, .1, .2, .35, .5, .75, 1, 1.5, 2.5}, .5),
+		b:      exponential([]float64{0, 1, 3, 7}, 1.5),
+		// Of our own: work grows with the input mostly in proportion, but may have a fixed part or grow faster.
+		beta: probabilities([]float64{0, .25, .5, .75, 1, 1.25, 1.5, 2}, []float64{1, 1, 1, 2, 3, 2, 1, .5}),
+		drop: 1e-7,
+	}
+	return p
+}
+
+// simplexShapes returns the 70 shapes w0 + w1 12/x + w2 ln x/ln 12 + w3 x/12 + w4 (12/x)² with weights that are quarters and add
+// up to 1.
+func simplexShapes() []shape {
+	var shapes []shape
+	var likelihoods []float64
+	var fill func(w [5]float64, at, left int)
+	fill = func(w [5]float64, at, left int) {
+		if at == len(w)-1 {
+			w[at] = float64(left) / shapeStep
+			shapes = append(shapes, shape{weights: w})
+			likelihoods = append(likelihoods, math.Pow(shapeSquare, float64(left)))
+			return
+		}
+		for q := range left + 1 {
+			w[at] = float64(q) / shapeStep
+			fill(w, at+1, left-q)
+		}
+	}
+	fill([5]float64{}, 0, shapeStep)
+	for i, l := range probabilities(make([]float64, len(likelihoods)), likelihoods) {
+		shapes[i].logp = l.logp
+	}
+	return shapes
+}
+
+// logAt returns the logarithm of the shape at scale-out x. No shape is below a hundredth: that of ln x alone, which is 0 at a
+// scale-out of 1, would promise runs that take no time.
+func (s *shape) logAt(x float64) float64 {
+	w, r := &s.weights, shapeAt/x
+	sum := w[0] + float64(w[1]*r) + float64(w[2]*math.Log(x)/math.Log(shapeAt)) + float64(w[3]/r) + float64(w[4]*r*r)
+	return math.Log(max(sum, 0.01))
+}
+
+// probabilities joins values with their probabilities, given up to a factor.
+func probabilities(values, proportional []float64) []likely {
+	sum := 0.0
+	for _, p := range proportional {
+		sum += p
+	}
+	of := make([]likely, len(values))
+	for i, v := range values {
+		of[i] = likely{v, math.Log(proportional[i] / sum)}
+	}
+	return of
+}
+
+// exponential weighs values by an exponential distribution with this mean.
+func exponential(values []float64, mean float64) []likely {
+	p := make([]float64, len(values))
+	for i, v := range values {
+		p[i] = math.Exp(-v / mean)
+	}
+	return probabilities(values, p)
+}
