@@ -92,6 +92,7 @@ type History struct {
 	Params     map[string]string `json:"params,omitempty"`
 	Placements []Placement       `json:"placements"`           // in order of time
 	Neighbours []Neighbour       `json:"neighbours,omitempty"` // in order of From, then Run
+	Suspended  bool              `json:"suspended,omitempty"`  // at some time; not looked up for a replay
 	Usage      Usage             `json:"usage"`                // sum over its replicas; MemoryPeak is the largest
 	App        *Application      `json:"app,omitempty"`        // if asked for
 	Import     *Past             `json:"import,omitempty"`     // an imported run: Status has only its class, application, outcome and end, and there are no placements

@@ -92,4 +92,5 @@ type HistoryFilter struct {
 	Before dovetail.RunID
 	Limit  int  // 0 means 100; at most 10,000
 	Replay bool // what a replay needs: with applications, and without usage and neighbours, which take long to find
+	Learn  bool // what predictions need: with applications and neighbours, and without usage; Replay is then ignored
 }

@@ -258,18 +258,21 @@ func (t *table) row(record []string) (dovetail.Past, error) {
 	} else if !slices.Contains(outcomes(), p.Outcome) {
 		r.wrong(colOutcome, fmt.Sprintf("expected succeeded, failed, cancelled, timedout or lost, found %q", clip(string(p.Outcome))))
 	}
-	least, most := 1.0, 1e6
+	least := 1.0
 	if p.Outcome != dovetail.OutcomeSucceeded {
 		least = 0 // it may never have had all of its core
 	}
-	p.ScaleOut = r.number(colScaleOut, "a number of replicas, at least 1", least, most)
+	p.ScaleOut = r.number(colScaleOut, "a number of replicas, at least 1", least, mostReplicas)
 	p.Runtime = r.number(colRuntime, "a runtime in seconds, more than 0", math.SmallestNonzeroFloat64*least, longest)
 	t.classify(&p)
 	return p, r.err
 }
 
-// longest is the longest runtime in seconds: 300 years. Whoever has more has another unit.
-const longest = 1e10
+// Bounds of what is read. Whoever has more has another unit.
+const (
+	longest      = 1e10 // runtime in seconds: 300 years
+	mostReplicas = 1e6  // scale-out, or runs of a class beside a run
+)
 
 // classify names application and job class as far as the row did not.
 func (t *table) classify(p *dovetail.Past) {
@@ -390,7 +393,7 @@ func (r *row) overlaps() []dovetail.Overlap {
 	}
 	most, what := 1.0, "a share of the run between 0 and 1 (not a percentage)"
 	if named { // several runs of one class add up
-		most, what = 1e6, "a share of the run, 0 or more"
+		most, what = mostReplicas, "a share of the run, 0 or more"
 	}
 	var all []dovetail.Overlap
 	for i, name := range names {
@@ -403,8 +406,11 @@ func (r *row) overlaps() []dovetail.Overlap {
 		}
 	}
 	slices.SortFunc(all, func(a, b dovetail.Overlap) int { return strings.Compare(a.Class, b.Class) })
-	for i := 1; i < len(all); i++ {
-		if all[i].Class == all[i-1].Class {
+	for i := range all {
+		if all[i].Class == "" {
+			r.wrong(colNeighbour, "expected the job class of every neighbour, separated by semicolons")
+		}
+		if i > 0 && all[i].Class == all[i-1].Class {
 			r.wrong(colNeighbour, fmt.Sprintf("expected every neighbour once; %q is there twice", clip(all[i].Class)))
 		}
 	}
