@@ -54,6 +54,9 @@ func NewTies(x, y, weights []float64) (*Ties, error) {
 	return t, nil
 }
 
+// Mean returns the weighted mean of a group and the sum of its weights, of which the largest single one of all groups is 1.
+func (t *Ties) Mean(group int) (y, weight float64) { return t.mean[group], t.weight[group] }
+
 // Local returns the local linear regression at x: weighted least squares of a line under a Gaussian kernel of bandwidth h > 0,
 // exp(−(x − xᵢ)²/2h²), by which the weights of the observations are multiplied (Bell, IPCCC 2016, in a stable form: kernel weights
 // relative to their largest, weighted means, and a slope of 0 if the weighted spread of x is at most 1e-10 h²).

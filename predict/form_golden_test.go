@@ -1,0 +1,143 @@
+package predict
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/dovetail-sched/dovetail"
+)
+
+// dataset is what the tests of the classical models read of a golden file ds_*.json; its README says how they were made.
+type dataset struct {
+	Name  string
+	Input struct{ X, Ov, Y []float64 }
+	NUsed int `json:"n_used"`
+	LLR   struct {
+		GridX     []float64 `json:"grid_x"`
+		BestH     *float64  `json:"best_h"`
+		BestScore float64   `json:"best_h_score"`
+		Ernest    *float64  `json:"ernest_score"`
+		Unique    bool      `json:"cv_ernest_unique"`
+		Choice    string    `json:"bell_choice"`
+		Margin    *float64  `json:"choice_margin"`
+		Pred      []float64 `json:"bell_pred"`
+	}
+	CoBell struct {
+		Tolerance float64 `json:"sse_rel_tol"`
+		SSE       float64
+		Unique    bool `json:"params_unique"`
+		Fitted    []float64
+		Points    [][2]float64 `json:"pts"`
+		Pred      []float64
+	}
+	NP struct {
+		H      *float64
+		Score  float64
+		Second *float64     `json:"second_best_score"`
+		Points [][2]float64 `json:"pts"`
+		Pred   []float64
+	} `json:"cobell_nonparametric"`
+	Relative struct {
+		SSE    float64   `json:"cobell_wsse"`
+		Fitted []float64 `json:"cobell_fitted"`
+	} `json:"relative_weighted"`
+	samples []Sample // after the README's rule
+}
+
+func goldenSets(t *testing.T) []dataset {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "..", "shared", "data", "goldens", "ds_*.json"))
+	if err != nil || len(files) == 0 {
+		t.Skip("needs ../shared/data/goldens, which is not part of the project")
+	}
+	var sets []dataset
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d dataset
+		if err := json.Unmarshal(data, &d); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for i, x := range d.Input.X {
+			ov := 0.0
+			if d.Input.Ov != nil {
+				ov = min(max(d.Input.Ov[i], 0), 1)
+			}
+			d.samples = append(d.samples, Sample{ScaleOut: x, Runtime: d.Input.Y[i], Overlaps: []dovetail.Overlap{{Class: "k", Ratio: ov}}})
+		}
+		sets = append(sets, d)
+	}
+	return sets
+}
+
+// TestFormGoldens: the plain fit, without any run taken for wild, finds the global optimum of every data set.
+func TestFormGoldens(t *testing.T) {
+	for _, d := range goldenSets(t) {
+		t.Run(d.Name, func(t *testing.T) {
+			s, err := gather(d.samples)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(s.points) != d.NUsed {
+				t.Fatalf("%d runs are of use, the file says %d", len(s.points), d.NUsed)
+			}
+			yy := 0.0
+			for _, p := range s.points {
+				yy += p.y * p.y
+			}
+			f, err := s.fit(len(s.classes), 0, Options{Unweighted: true}, starts(len(s.classes)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.sse > d.CoBell.SSE*(1+d.CoBell.Tolerance)+1e-12*yy {
+				t.Errorf("sum of squared errors %v, the optimum is %v", f.sse, d.CoBell.SSE)
+			}
+			if d.CoBell.Unique {
+				for i, at := range d.CoBell.Points {
+					over := make([]float64, len(s.classes))
+					for c := range over {
+						over[c] = at[1]
+					}
+					if got, want := f.alone(at[0])*f.factor(at[0], over), d.CoBell.Pred[i]; math.Abs(got-want) > 1e-4*want {
+						t.Errorf("at %v: %v, want %v", at, got, want)
+					}
+				}
+			}
+			f, err = s.fit(len(s.classes), 0, Options{}, starts(len(s.classes)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.sse > d.Relative.SSE*(1+d.CoBell.Tolerance)+1e-12*float64(len(s.points)) {
+				t.Errorf("relative: sum of squared errors %v, the optimum is %v", f.sse, d.Relative.SSE)
+			}
+		})
+	}
+}
+
+func BenchmarkForm(b *testing.B) {
+	s, err := gather(manyRuns())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := s.fit(1, 0, Options{}, starts(1)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// manyRuns is 200 runs at 24 scale-outs beside one neighbour.
+func manyRuns() []Sample {
+	var runs []Sample
+	for i := range 200 {
+		x, ov := float64(1+i%24), float64(i*37%101)/100
+		noise := 1 + 0.03*math.Sin(float64(i*i))
+		runs = append(runs, Sample{ScaleOut: x, Runtime: (40 + 900/x + 3*x) * (1 + (0.5+0.7/x)*ov) * noise, Overlaps: []dovetail.Overlap{{Class: "k", Ratio: ov}}})
+	}
+	return runs
+}
