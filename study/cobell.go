@@ -1,0 +1,148 @@
+package study
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/engine"
+)
+
+// The parts of the evaluation of CoBell, which Cobell.Only names.
+const (
+	CobellModels = "models" // seed 001, section IV-E1: how well models fit
+	CobellTarget = "target" // section IV-E2: do runs meet their target
+)
+
+// The scale of the evaluation.
+const (
+	CobellSeeds       = 30 // data sets of the first experiment
+	CobellRepetitions = 5  // of each pair of jobs in the second
+)
+
+// Cobell reruns the evaluation of CoBell (seed 001, section IV-E) on synthetic runs, the second experiment through Dovetail's own core, and
+// judges its statements.
+type Cobell struct {
+	Seeds       int      // of the first experiment, from 1 on
+	Repetitions int      // of the second, from 1 on
+	Only        []string // parts; empty: all
+
+	// Store returns a new store that keeps the history of one play of the second experiment.
+	Store func() Memory
+
+	Workers  int              // that compute at once; 0: as many as Go runs threads
+	Progress func(p Progress) // called now and then, one call at a time; may be nil
+}
+
+// Memory is a store that answers questions about what it keeps.
+type Memory interface {
+	engine.Store
+	engine.Reader
+}
+
+// CobellEvaluation is what came out.
+type CobellEvaluation struct {
+	Seeds       int             `json:"seeds"`
+	Repetitions int             `json:"repetitions"`
+	Claims      []Claim         `json:"claims"`
+	Errors      []ModelErrors   `json:"errors,omitempty"`   // of the first experiment
+	Policies    []TargetRow     `json:"policies,omitempty"` // of the second
+	Runs        []TargetRun     `json:"runs,omitempty"`     // behind them
+}
+
+// CobellParts returns what Only may ask for.
+func CobellParts() []string { return []string{CobellModels, CobellTarget} }
+
+func (c *Cobell) wants(part string) bool { return len(c.Only) == 0 || slices.Contains(c.Only, part) }
+
+// check returns what is wrong with what is asked for.
+func (c *Cobell) check() error {
+	for _, part := range c.Only {
+		if !slices.Contains(CobellParts(), part) {
+			return dovetail.Errorf(dovetail.Invalid, "there is no part %q; choose from %s", part, strings.Join(CobellParts(), ", "))
+		}
+	}
+	if c.Seeds < 1 || c.Repetitions < 1 {
+		return dovetail.Errorf(dovetail.Invalid, "%d seeds and %d repetitions; expected one of each or more", c.Seeds, c.Repetitions)
+	}
+	return nil
+}
+
+// Run computes the parts that are wanted. When the context ends it returns what is done, together with the context's cause; claims of
+// parts that are not done are not judged. It fails with dovetail.Invalid if there is no such part.
+func (c *Cobell) Run(ctx context.Context) (*CobellEvaluation, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	e := &CobellEvaluation{Seeds: c.Seeds, Repetitions: c.Repetitions}
+	plays := c.plays()
+	done := &cobellProgress{tell: c.Progress}
+	if c.wants(CobellModels) {
+		done.total += c.Seeds
+	}
+	if c.wants(CobellTarget) {
+		done.total += len(plays)
+	}
+	var err error
+	if c.wants(CobellModels) {
+		e.Errors, err = c.models(ctx, done)
+	}
+	if err == nil && c.wants(CobellTarget) {
+		e.Runs, err = c.target(ctx, plays, done)
+		e.Policies = targetRows(e.Runs)
+	}
+	if err != nil && ctx.Err() == nil {
+		return nil, err
+	}
+	return e, err
+}
+
+// cobellProgress counts what is done of the two experiments.
+type cobellProgress struct {
+	tell  func(Progress)
+	mu    sync.Mutex
+	done  int
+	total int
+}
+
+func (p *cobellProgress) step() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done++
+	if p.tell != nil {
+		p.tell(Progress{Done: p.done, Total: p.total, Share: float64(p.done) / float64(p.total)})
+	}
+}
+
+// each calls f for 0 … n−1, some at once. The first error, or the end of the context, ends it.
+func each(ctx context.Context, workers, n int, f func(ctx context.Context, i int) error) error {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(workers, n) {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				if err := f(ctx, i); err != nil {
+					stop(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
