@@ -174,6 +174,9 @@ func (c *Client) History(ctx context.Context, q HistoryQuery) ([]dovetail.Histor
 	if q.Replay {
 		v.Set("replay", "true")
 	}
+	if q.Learn {
+		v.Set("learn", "true")
+	}
 	var answer struct {
 		History []dovetail.History `json:"history"`
 	}

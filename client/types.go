@@ -85,6 +85,7 @@ type HistoryQuery struct {
 	Before dovetail.RunID // of the last run of the page before
 	Limit  int            // 0 means 100, at most 1000
 	Replay bool           // with applications, and without usage and neighbours
+	Learn  bool           // with applications and neighbours, and without usage: what predictions need
 }
 
 // WhatIfRequest is what would be done otherwise.

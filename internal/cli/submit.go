@@ -22,6 +22,7 @@ type submitOptions struct {
 	User   string
 	Key    string
 	Hold   bool
+	Goal   goal // when it is to be done
 	AnyFit bool // accept it although it fits no cluster known so far
 	DryRun bool
 	Follow bool
@@ -31,6 +32,7 @@ type submitOptions struct {
 func newSubmit(e *environment, run func(context.Context, *submitOptions) error) *cobra.Command {
 	var o submitOptions
 	var set []string
+	var when goalWords
 	cmd := &cobra.Command{
 		Use:   "submit FILE",
 		Short: "Submit an application: ask for a run of it",
@@ -41,6 +43,7 @@ its exit code. With --follow it also shows the output of all replicas. Ctrl-C th
 run goes on: "dovetail cancel" ends it.`),
 		Example: `  dovetail submit wordcount.yaml
   dovetail submit wordcount.yaml --set input=large --wait
+  dovetail submit wordcount.yaml --target 350s --confidence 0.95
   dovetail submit - --key nightly-2026-03-01 < wordcount.yaml   # twice is once
   dovetail submit wordcount.yaml --dry-run                      # what would happen?`,
 		Args: exactly(1, "the FILE that describes the application, or - for standard input"),
@@ -48,6 +51,9 @@ run goes on: "dovetail cancel" ends it.`),
 			o.File = args[0]
 			var err error
 			if o.Set, err = assignments(set); err != nil {
+				return err
+			}
+			if o.Goal, err = when.read(cmd.Flags(), e.now()); err != nil {
 				return err
 			}
 			if o.DryRun && (o.Wait || o.Follow) {
@@ -61,6 +67,7 @@ run goes on: "dovetail cancel" ends it.`),
 	f.StringVar(&o.Name, "name", "", "name of the run (default: the application's, and a number)")
 	f.StringVar(&o.User, "user", e.getenv("USER"), "on whose behalf")
 	f.StringVar(&o.Key, "key", "", "idempotency key: the same submission again returns the first run")
+	when.flags(f)
 	f.BoolVar(&o.Hold, "hold", false, "do not start it before \"dovetail release\"")
 	f.BoolVar(&o.AnyFit, "wait-for-capacity", false, "accept it although its core fits no node there is now")
 	f.BoolVar(&o.DryRun, "dry-run", false, "say what would happen, and submit nothing")
@@ -101,6 +108,9 @@ func (e *environment) submit(ctx context.Context, o *submitOptions) error {
 	if !utf8.Valid(spec) { // a request in JSON cannot carry it to the daemon, which would say where the fault is
 		_, err := describe.Application(spec, describe.Options{File: name})
 		return fileError{name, err}
+	}
+	if spec, err = o.Goal.apply(spec, name); err != nil {
+		return err
 	}
 	c, err := e.client()
 	if err != nil {

@@ -79,6 +79,7 @@ type historyInput struct {
 	Before int64     `query:"before" minimum:"1" doc:"Number of the last run of the page before, which ended at the time until"`
 	Limit  int       `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 	Replay bool      `query:"replay" doc:"What a replay needs: with the applications, and without usage and neighbours, which take long to find"`
+	Learn  bool      `query:"learn" doc:"What predictions need: with the applications and the neighbours, and without usage"`
 }
 
 type historyOutput struct{ Body historyBody }
@@ -249,7 +250,7 @@ func epitaph(r dovetail.RunStatus) dovetail.Explanation {
 
 func (s *server) history(ctx context.Context, in *historyInput) (*historyOutput, error) {
 	h, err := s.reader.History(ctx, engine.HistoryFilter{
-		Class: in.Class, App: in.App, Since: in.Since, Until: in.Until, Before: dovetail.RunID(in.Before), Limit: in.Limit, Replay: in.Replay,
+		Class: in.Class, App: in.App, Since: in.Since, Until: in.Until, Before: dovetail.RunID(in.Before), Limit: in.Limit, Replay: in.Replay, Learn: in.Learn,
 	})
 	if err != nil {
 		return nil, s.failure(ctx, err)

@@ -90,6 +90,7 @@ func (s *server) register(mux *http.ServeMux) huma.API {
 	api.UseMiddleware(s.measure, s.refuseUnknownQuery(api), s.limitTime)
 	s.registerRuns(api)
 	s.registerWhatIf(api)
+	s.registerPredict(api)
 	s.registerEvents(api)
 	s.registerLogs(api)
 	s.registerCluster(api)
