@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/fit"
 )
 
 // dataset is what the tests of the classical models read of a golden file ds_*.json; its README says how they were made.
@@ -140,4 +141,73 @@ func manyRuns() []Sample {
 		runs = append(runs, Sample{ScaleOut: x, Runtime: (40 + 900/x + 3*x) * (1 + (0.5+0.7/x)*ov) * noise, Overlaps: []dovetail.Overlap{{Class: "k", Ratio: ov}}})
 	}
 	return runs
+}
+
+// fitted fits a method as in the papers.
+func fitted(t *testing.T, m Method, samples []Sample) Model {
+	t.Helper()
+	model, err := m.Fit(samples, Options{Unweighted: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model
+}
+
+func TestBellGoldens(t *testing.T) {
+	for _, d := range goldenSets(t) {
+		t.Run(d.Name, func(t *testing.T) {
+			if d.NUsed <= bellFrom && d.LLR.Choice != "ernest" {
+				t.Skip("the files choose by cross-validation from the third run on, the deployed rule from the sixth")
+			}
+			m := fitted(t, bell(), d.samples)
+			if d.LLR.Ernest != nil && d.LLR.Unique {
+				s, err := gather(d.samples)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var x, y []float64
+				for _, p := range s.points {
+					x, y = append(x, p.x), append(y, p.y)
+				}
+				ties, err := fit.NewTies(x, y, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := ernestScore(ties); math.Abs(got-*d.LLR.Ernest) > 1e-6**d.LLR.Ernest {
+					t.Errorf("Ernest has a score of %v, want %v", got, *d.LLR.Ernest)
+				}
+			}
+			if d.LLR.Margin == nil || !d.LLR.Unique || *d.LLR.Margin <= 1e-6 {
+				return
+			}
+			if got := m.Report().Picked; (got == "ernest") != (d.LLR.Choice == "ernest") {
+				t.Fatalf("picked %s, want %s", got, d.LLR.Choice)
+			}
+			for i, x := range d.LLR.GridX {
+				if got, want := m.Predict(At{ScaleOut: x}).Quantile(0.5), d.LLR.Pred[i]; math.Abs(got-want) > 1e-6*want {
+					t.Errorf("at %v: %v, want %v", x, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestCoBellNonparametricGoldens(t *testing.T) {
+	for _, d := range goldenSets(t) {
+		t.Run(d.Name, func(t *testing.T) {
+			if d.NP.H == nil || d.NUsed <= bellFrom || !d.CoBell.Unique {
+				t.Skip("no bandwidth, or the parameters are not determined")
+			}
+			m := fitted(t, cobellNP(), d.samples).(*classic)
+			if m.width != *d.NP.H && (d.NP.Second == nil || *d.NP.Second > d.NP.Score*(1+1e-6)) {
+				t.Errorf("bandwidth %v, want %v", m.width, *d.NP.H)
+			}
+			for i, at := range d.NP.Points {
+				got := m.Predict(At{ScaleOut: at[0], Overlaps: []dovetail.Overlap{{Class: "k", Ratio: at[1]}}}).Quantile(0.5)
+				if want := d.NP.Pred[i]; math.Abs(got-want) > 1e-4*want {
+					t.Errorf("at %v: %v, want %v", at, got, want)
+				}
+			}
+		})
+	}
 }

@@ -2,5 +2,5 @@ package predict
 
 // Models returns every model, by name.
 func Models() []Method {
-	return []Method{bayesErnest(), bayesCoBell()}
+	return []Method{ernest(), bell(), cobell(), cobellNP(), bayesErnest(), bayesCoBell()}
 }

@@ -97,15 +97,15 @@ func (d *samples) point(s Sample) (point, bool) {
 	return p, true
 }
 
-// dropIdle removes classes that no point ran beside, because the samples that did were dropped.
+// dropIdle removes classes that no point ran beside, because the runs that did were left out. The points must be its own.
 func (d *samples) dropIdle() {
 	for c := len(d.classes) - 1; c >= 0; c-- {
 		if slices.ContainsFunc(d.points, func(p point) bool { return p.over[c] > 0 }) {
 			continue
 		}
-		d.classes = slices.Delete(d.classes, c, c+1)
-		for i := range d.points {
-			d.points[i].over = slices.Delete(d.points[i].over, c, c+1)
+		d.classes = slices.Delete(slices.Clone(d.classes), c, c+1)
+		for i, p := range d.points {
+			d.points[i].over = slices.Delete(slices.Clone(p.over), c, c+1)
 		}
 	}
 }
