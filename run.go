@@ -65,6 +65,12 @@ func ClassOf(app string, params map[string]string) string {
 	return b.String()
 }
 
+// AppOf returns the application that a job class is of.
+func AppOf(class string) string {
+	app, _, _ := strings.Cut(class, "?")
+	return app
+}
+
 // RunName returns the name of a run for which nobody chose one.
 func RunName(app string, id RunID) string { return app + "-" + strconv.FormatInt(int64(id), 10) }
 
