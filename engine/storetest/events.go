@@ -19,7 +19,7 @@ func Application() *dovetail.Application {
 		APIVersion: dovetail.APIVersion, Name: "wordcount", Description: "counts words\n\"quoted\"", Kind: dovetail.Batch,
 		Labels: map[string]string{"team": "data"}, Priority: -3, Size: 1.5, Expected: dovetail.Duration(90 * time.Second),
 		MaxRuntime: dovetail.Duration(time.Hour), Target: &dovetail.Target{Runtime: dovetail.Duration(time.Minute), Confidence: 0.9},
-		FinishBy: &finish, Inputs: []string{"hdfs://a/b"},
+		FinishBy: &finish, Inputs: []string{"hdfs://a/b"}, InputSize: 1 << 40,
 		Params: map[string]dovetail.Param{"input": {Type: "string", Default: &text, Min: &low, Max: &high, Enum: []string{"a", ""}, Description: "what"}},
 		Components: []dovetail.Component{
 			{
@@ -41,7 +41,7 @@ func Application() *dovetail.Application {
 func fullRun(id dovetail.RunID) *dovetail.Run {
 	return &dovetail.Run{
 		ID: id, Name: "wordcount-1", Class: "wordcount input=small", User: "ada", Key: "k", Digest: "d",
-		Params: map[string]string{"input": "small"}, App: Application(), Hold: true, Wait: true,
+		Params: map[string]string{"input": "small"}, App: Application(), Input: 24e9, Hold: true, Wait: true,
 	}
 }
 
@@ -59,7 +59,7 @@ func Events() []dovetail.Event {
 		dovetail.Reprioritised{Run: 7, Priority: -2},
 		dovetail.Configured{Config: dovetail.Config{
 			Policy: "srpt-2d1", Alloc: "malleable", Reclaim: "lower", Preempt: true, InteractiveFirst: true,
-			MaxWait: dovetail.Duration(time.Hour), Regrow: dovetail.Duration(time.Second), Place: "pack",
+			MaxWait: dovetail.Duration(time.Hour), Regrow: dovetail.Duration(time.Second), Replan: dovetail.Duration(time.Minute), Place: "pack",
 		}},
 		dovetail.ReplicasUp{Slot: slot, N: 1, Replica: replica, Host: "127.0.0.1", Ports: map[string]int{"rpc": 7001}},
 		dovetail.ReplicasReady{Slot: slot, N: 1, Replica: replica},
@@ -76,10 +76,29 @@ func Events() []dovetail.Event {
 		dovetail.Cordoned{Node: "node-0", On: true, Drain: true},
 		dovetail.Decided{Plan: dovetail.Plan{
 			At: at(1), Seq: 12, Assign: []dovetail.Assign{{Slot: slot, N: 4}},
+			Choices: []dovetail.Choice{{
+				Run: 7, At: at(1), Model: "bayes-cobell", Runs: 20, ScaleOut: 5, Deadline: at(351), Confidence: .9, Probability: .93, Known: true, Missed: true,
+				Overlaps: []dovetail.Overlap{{Class: "sort", Ratio: .5}}, Closed: "met",
+			}},
 			Ends:    []dovetail.End{{Run: 7, Outcome: dovetail.OutcomeTimedOut, Why: "too long"}},
 			Actions: dovetail.Actions{dovetail.RunReplicas{Slot: slot, N: 4, Frozen: true}, dovetail.StopRun{Run: 7}},
 			Reasons: []dovetail.Reason{{Run: 8, Code: dovetail.NoCapacity}},
 		}},
+		dovetail.Fitted{Outlook: dovetail.Outlook{
+			Class: "wordcount?input=small", InputSize: 24e9, Model: "bayes-cobell", Runs: 3, First: []dovetail.Stretch{{ScaleOut: 8, Seconds: 60.5}},
+			Levels: []float64{.1, .5, .9}, ScaleOuts: []int{1, 8}, Alone: [][]float64{{100, 110, 120}, {10, 11.5, 13}},
+			Beside: []dovetail.Beside{{Class: "sort", Runs: 2, Seconds: [][]float64{{200, 210, 220}, {20, 21.5, 23}}}},
+		}},
+		dovetail.Imported{Runs: []dovetail.Past{fullPast(-1, "wordcount", "wordcount?input=small"), fullPast(2, "sort", "ada")}},
 		dovetail.Tick{},
+	}
+}
+
+// fullPast is an imported run that ended so many seconds after the tests begin, with every field set.
+func fullPast(ended int, app, class string) dovetail.Past {
+	return dovetail.Past{
+		Class: class, App: app, Params: map[string]string{"input": "small <&>"}, Ended: at(ended), Outcome: dovetail.OutcomeSucceeded, Preempted: true,
+		Runtime: 1.0 / 3, ScaleOut: 5.6, Stretches: []dovetail.Stretch{{ScaleOut: 4, Seconds: .2}, {ScaleOut: 8, Seconds: .1}},
+		Overlaps: []dovetail.Overlap{{Class: "sort", Ratio: .5}}, InputSize: 1 << 50, NodeClasses: []string{"big", "small"},
 	}
 }

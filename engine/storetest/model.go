@@ -21,6 +21,8 @@ type model struct {
 	replicas   []dovetail.ReplicaStatus
 	placements []dovetail.Placement
 	events     []dovetail.EventRecord
+	suspended  []dovetail.RunID
+	imported   []dovetail.Past
 }
 
 func newModel() *model {
@@ -29,6 +31,14 @@ func newModel() *model {
 
 func (m *model) append(c engine.Changes) {
 	m.records = append(m.records, c.Records...)
+	for _, r := range c.Records {
+		switch e := r.Event.(type) {
+		case dovetail.Suspended:
+			m.suspended = append(m.suspended, e.Run)
+		case dovetail.Imported:
+			m.imported = append(m.imported, e.Runs...)
+		}
+	}
 	for _, r := range c.Submitted {
 		m.submitted[r.ID] = r
 	}
@@ -128,43 +138,63 @@ func (m *model) listEvents(f engine.EventFilter) []dovetail.EventRecord {
 }
 
 func (m *model) listHistory(f engine.HistoryFilter) []dovetail.History {
-	var ended []dovetail.RunStatus
-	for _, r := range m.sortedRuns() {
-		if r.Ended != nil && (f.Class == "" || f.Class == r.Class) && (f.App == "" || f.App == r.App) && !r.Ended.Before(f.Since) &&
-			(f.Until.IsZero() || r.Ended.Before(f.Until) || r.Ended.Equal(f.Until) && r.ID < f.Before) {
-			ended = append(ended, r)
+	var all []dovetail.History
+	for _, r := range m.runs {
+		if r.Ended != nil {
+			all = append(all, dovetail.History{Status: r})
 		}
 	}
-	slices.SortStableFunc(ended, func(a, b dovetail.RunStatus) int { return b.Ended.Compare(*a.Ended) })
-	var found []dovetail.History
-	for _, r := range ended[:min(len(ended), cmp.Or(f.Limit, 100))] {
-		h := dovetail.History{Status: r}
-		spec := m.submitted[r.ID]
-		if spec != nil {
-			h.Params = spec.Params
-		}
-		for _, p := range m.placements {
-			if p.Run == r.ID {
-				h.Placements = append(h.Placements, p)
-			}
-		}
-		if f.Replay {
-			if spec != nil {
-				h.App = spec.App
-			}
-			found = append(found, h)
-			continue
-		}
-		h.Neighbours = m.neighbours(r)
-		for _, replica := range m.listReplicas(r.ID) {
-			h.Usage.CPU += replica.Usage.CPU
-			h.Usage.MemoryPeak = max(h.Usage.MemoryPeak, replica.Usage.MemoryPeak)
-			h.Usage.Read += replica.Usage.Read
-			h.Usage.Written += replica.Usage.Written
-		}
-		found = append(found, h)
+	for i := range m.imported {
+		p := &m.imported[i]
+		all = append(all, dovetail.History{Params: p.Params, Import: p, Status: dovetail.RunStatus{
+			ID: dovetail.RunID(-i - 1), Class: p.Class, App: p.App, State: dovetail.Ended, Outcome: p.Outcome, InputSize: p.InputSize, Ended: &p.Ended,
+		}})
 	}
-	return found
+	all = slices.DeleteFunc(all, func(h dovetail.History) bool {
+		r, paged := &h.Status, !f.Until.IsZero()
+		return f.Class != "" && f.Class != r.Class || f.App != "" && f.App != r.App || r.Ended.Before(f.Since) ||
+			paged && r.Ended.After(f.Until) || paged && r.Ended.Equal(f.Until) && (f.Before == 0 || r.ID >= f.Before)
+	})
+	slices.SortFunc(all, func(a, b dovetail.History) int {
+		return cmp.Or(b.Status.Ended.Compare(*a.Status.Ended), cmp.Compare(b.Status.ID, a.Status.ID))
+	})
+	all = all[:min(len(all), cmp.Or(f.Limit, 100))]
+	for i := range all {
+		if all[i].Import == nil {
+			m.complete(&all[i], f)
+		}
+	}
+	return all
+}
+
+// complete adds to a finished run what the filter asks for.
+func (m *model) complete(h *dovetail.History, f engine.HistoryFilter) {
+	r := h.Status
+	for _, p := range m.placements {
+		if p.Run == r.ID {
+			h.Placements = append(h.Placements, p)
+		}
+	}
+	if spec := m.submitted[r.ID]; spec != nil {
+		h.Params = spec.Params
+		if f.Replay || f.Learn {
+			h.App = spec.App
+		}
+	}
+	if f.Replay && !f.Learn {
+		return
+	}
+	h.Suspended = slices.Contains(m.suspended, r.ID)
+	h.Neighbours = m.neighbours(r)
+	if f.Learn {
+		return
+	}
+	for _, replica := range m.listReplicas(r.ID) {
+		h.Usage.CPU += replica.Usage.CPU
+		h.Usage.MemoryPeak = max(h.Usage.MemoryPeak, replica.Usage.MemoryPeak)
+		h.Usage.Read += replica.Usage.Read
+		h.Usage.Written += replica.Usage.Written
+	}
 }
 
 // neighbours asks for every second, node and other run whether both are there, and joins seconds that follow each other.

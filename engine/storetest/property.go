@@ -174,14 +174,17 @@ func drawEventFilter(rt *rapid.T) engine.EventFilter {
 
 func drawHistoryFilter(rt *rapid.T, now int) engine.HistoryFilter {
 	f := engine.HistoryFilter{Class: pick(rt, "class", words), App: pick(rt, "app", names), Limit: rapid.IntRange(0, 4).Draw(rt, "limit")}
+	if rapid.IntRange(0, 3).Draw(rt, "any") == 0 {
+		f.Class, f.App = "", ""
+	}
 	if rapid.Bool().Draw(rt, "bounded") {
 		f.Since = at(rapid.IntRange(0, now).Draw(rt, "since"))
 	}
 	if rapid.Bool().Draw(rt, "paged") {
 		f.Until = at(rapid.IntRange(0, now).Draw(rt, "until"))
-		f.Before = dovetail.RunID(rapid.IntRange(0, highestRun).Draw(rt, "before"))
+		f.Before = dovetail.RunID(rapid.IntRange(-4, highestRun).Draw(rt, "before"))
 	}
-	f.Replay = rapid.Bool().Draw(rt, "replay")
+	f.Replay, f.Learn = rapid.Bool().Draw(rt, "replay"), rapid.Bool().Draw(rt, "learn")
 	return f
 }
 

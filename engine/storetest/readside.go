@@ -60,7 +60,7 @@ func testLimits(t *testing.T, fresh func(t *testing.T) func() S) {
 		_, err := s.Events(ctx, f)
 		refused(t, "Events out of bounds", err, dovetail.Invalid)
 	}
-	for _, f := range []engine.HistoryFilter{{Limit: -1}, {Limit: 10_001}, {Before: -1, Until: at(1)}, {Before: 7}} {
+	for _, f := range []engine.HistoryFilter{{Limit: -1}, {Limit: 10_001}, {Before: -1}, {Before: 7}} {
 		_, err := s.History(ctx, f)
 		refused(t, "History out of bounds", err, dovetail.Invalid)
 	}
@@ -172,4 +172,53 @@ func testNeighbourSlots(t *testing.T, fresh func(t *testing.T) func() S) {
 		}
 		same(t, test.reason+" end", []dovetail.Neighbour{{Run: 2, Node: "a", From: at(20), To: at(40)}}, times)
 	}
+}
+
+// testImported imports runs that end before, at and after the end of a run of the system itself, drops the journal, and pages through
+// all of them one by one.
+func testImported(t *testing.T, fresh func(t *testing.T) func() S) {
+	open := fresh(t)
+	s := open()
+	end := at(5)
+	appendTo(t, s, engine.Changes{
+		Records: []engine.Record{{Seq: 1, At: at(0), Event: dovetail.Imported{Runs: []dovetail.Past{
+			fullPast(5, "a", "a?x=1"), fullPast(4, "a", "a?x=2"), fullPast(9, "b", "b"),
+		}}}},
+		Runs: []dovetail.RunStatus{{ID: 3, App: "a", Class: "a?x=1", State: dovetail.Ended, Ended: &end}},
+	})
+	appendTo(t, s, engine.Changes{Records: []engine.Record{
+		{Seq: 2, At: at(0), Event: dovetail.Imported{Runs: []dovetail.Past{fullPast(5, "a", "a?x=1")}}},
+		{Seq: 3, At: at(0), Event: dovetail.Imported{Runs: []dovetail.Past{fullPast(5, "a", "a?x=2")}}},
+	}})
+	ok(t, "Snapshot", s.Snapshot(context.Background(), engine.Snapshot{Version: 1, Seq: 3, At: at(0), State: []byte("{}")}))
+	ok(t, "Close", s.Close())
+	s = open()
+	defer func() { closeStore(t, s) }()
+
+	ids := func(f engine.HistoryFilter) (all []dovetail.RunID) {
+		for _, h := range history(t, s, f) {
+			all = append(all, h.Status.ID)
+		}
+		return all
+	}
+	same(t, "all", []dovetail.RunID{-3, 3, -1, -4, -5, -2}, ids(engine.HistoryFilter{}))
+	same(t, "of a class", []dovetail.RunID{3, -1, -4}, ids(engine.HistoryFilter{Class: "a?x=1"}))
+	same(t, "of an application, since", []dovetail.RunID{3, -1, -4, -5}, ids(engine.HistoryFilter{App: "a", Since: at(5)}))
+	same(t, "until", []dovetail.RunID{-2}, ids(engine.HistoryFilter{Until: at(5)}))
+	want := fullPast(4, "a", "a?x=2")
+	found := history(t, s, engine.HistoryFilter{Class: "a?x=2", Until: at(5)})
+	same(t, "an imported run", dovetail.History{Import: &want, Params: want.Params, Status: dovetail.RunStatus{
+		ID: -2, Class: "a?x=2", App: "a", State: dovetail.Ended, Outcome: want.Outcome, InputSize: want.InputSize, Ended: &want.Ended,
+	}}, found[0])
+	var paged []dovetail.RunID
+	f := engine.HistoryFilter{Limit: 1}
+	for {
+		page := history(t, s, f)
+		if len(page) == 0 {
+			break
+		}
+		last := &page[len(page)-1].Status
+		paged, f.Until, f.Before = append(paged, last.ID), *last.Ended, last.ID
+	}
+	same(t, "page by page", []dovetail.RunID{-3, 3, -1, -4, -5, -2}, paged)
 }

@@ -41,6 +41,7 @@ func TestStore(t *testing.T, fresh func(t *testing.T) (open func() S)) {
 		{"PagesEndBetweenTurns", testPages},
 		{"NeighboursByHand", testNeighbours},
 		{"NeighboursOfEachSlot", testNeighbourSlots},
+		{"ImportedRunsAreKept", testImported},
 		{"LikeTheModel", testModel},
 		{"ReadersSeeWholeTurns", testConcurrentReaders},
 	} {

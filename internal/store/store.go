@@ -49,7 +49,7 @@ func CheckEvents(f engine.EventFilter) (engine.EventFilter, error) {
 // CheckHistory returns the filter with its default limit filled in. A limit out of bounds and a cursor without its time are
 // dovetail.Invalid errors.
 func CheckHistory(f engine.HistoryFilter) (engine.HistoryFilter, error) {
-	if f.Before < 0 || f.Before > 0 && f.Until.IsZero() {
+	if f.Before != 0 && f.Until.IsZero() {
 		return f, dovetail.Errorf(dovetail.Invalid, "before is %d; expected the ID of a run that ended at the time until, or 0", f.Before)
 	}
 	var err error
@@ -87,4 +87,14 @@ func Page(events []dovetail.EventRecord, limit int) []dovetail.EventRecord {
 		n++
 	}
 	return events[:n]
+}
+
+// Imported returns an imported run as part of the history; its ID is negative: below that of every run, so that it comes after those that
+// ended at the same time.
+func Imported(id dovetail.RunID, p *dovetail.Past) dovetail.History {
+	ended := p.Ended
+	return dovetail.History{
+		Status: dovetail.RunStatus{ID: id, Class: p.Class, App: p.App, State: dovetail.Ended, Outcome: p.Outcome, InputSize: p.InputSize, Ended: &ended},
+		Params: p.Params, Import: p,
+	}
 }

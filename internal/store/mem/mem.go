@@ -5,10 +5,12 @@
 package mem
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/engine"
@@ -30,7 +32,18 @@ type Store struct {
 	placements map[dovetail.RunID][]dovetail.Placement
 	onNode     map[string]map[dovetail.RunID]struct{} // runs that ever had a placement there
 	events     []dovetail.EventRecord                 // in order of Seq
+	suspended  map[dovetail.RunID]bool                // at some time
+	imported   []dovetail.Past                        // the first has the ID −1, the second −2, …
+	ended      []ending                               // runs and imported ones, in order
 }
+
+// ending says when a run ended, or an imported one.
+type ending struct {
+	at time.Time
+	id dovetail.RunID
+}
+
+func (e ending) compare(o ending) int { return cmp.Or(e.at.Compare(o.at), cmp.Compare(e.id, o.id)) }
 
 var (
 	_ engine.Store  = (*Store)(nil)
@@ -45,6 +58,7 @@ func New() *Store {
 		replicas:   make(map[dovetail.RunID]map[dovetail.Replica]dovetail.ReplicaStatus),
 		placements: make(map[dovetail.RunID][]dovetail.Placement),
 		onNode:     make(map[string]map[dovetail.RunID]struct{}),
+		suspended:  make(map[dovetail.RunID]bool),
 	}
 }
 
@@ -71,6 +85,9 @@ func (s *Store) Append(ctx context.Context, c engine.Changes) error {
 		}
 	}
 	s.journal = append(s.journal, c.Records...)
+	for _, r := range c.Records {
+		s.note(r.Event)
+	}
 	for _, r := range c.Submitted {
 		s.submitted[r.ID] = r
 	}
@@ -78,6 +95,9 @@ func (s *Store) Append(ctx context.Context, c engine.Changes) error {
 		if _, known := s.runs[r.ID]; !known {
 			at, _ := slices.BinarySearch(s.order, r.ID)
 			s.order = slices.Insert(s.order, at, r.ID)
+		}
+		if r.Ended != nil && s.runs[r.ID].Ended == nil {
+			s.end(ending{*r.Ended, r.ID})
 		}
 		s.runs[r.ID] = r
 	}
@@ -96,6 +116,28 @@ func (s *Store) Append(ctx context.Context, c engine.Changes) error {
 	}
 	s.appendEvents(c.Events)
 	return nil
+}
+
+// note keeps what the history tells of an event.
+func (s *Store) note(e dovetail.Event) {
+	switch e := e.(type) {
+	case dovetail.Suspended:
+		s.suspended[e.Run] = true
+	case dovetail.Imported:
+		for i := range e.Runs {
+			s.imported = append(s.imported, e.Runs[i])
+			s.end(ending{e.Runs[i].Ended, -dovetail.RunID(len(s.imported))})
+		}
+	}
+}
+
+// end adds a run to the history.
+func (s *Store) end(e ending) {
+	at := len(s.ended)
+	if at > 0 && e.compare(s.ended[at-1]) < 0 {
+		at, _ = slices.BinarySearchFunc(s.ended, e, ending.compare)
+	}
+	s.ended = slices.Insert(s.ended, at, e)
 }
 
 // appendEvents keeps the events in order of Seq, and those of one Seq in order of arrival.

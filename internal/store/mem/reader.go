@@ -116,37 +116,45 @@ func (s *Store) History(ctx context.Context, f engine.HistoryFilter) ([]dovetail
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	var ended []dovetail.RunStatus
-	for _, id := range slices.Backward(s.order) {
-		r := s.runs[id]
-		if r.Ended != nil && (f.Class == "" || f.Class == r.Class) && (f.App == "" || f.App == r.App) &&
-			(f.Since.IsZero() || !r.Ended.Before(f.Since)) && beforePage(&r, f) {
-			ended = append(ended, r)
-		}
-	}
-	slices.SortStableFunc(ended, func(a, b dovetail.RunStatus) int { return b.Ended.Compare(*a.Ended) })
 	var found []dovetail.History
-	for _, r := range ended[:min(len(ended), f.Limit)] {
-		found = append(found, s.history(r, f.Replay))
+	for _, e := range slices.Backward(s.ended) {
+		if len(found) == f.Limit || e.at.Before(f.Since) {
+			break
+		}
+		if !beforePage(e, f) {
+			continue
+		}
+		if e.id < 0 {
+			if p := &s.imported[-e.id-1]; (f.Class == "" || f.Class == p.Class) && (f.App == "" || f.App == p.App) {
+				found = append(found, store.Imported(e.id, p))
+			}
+		} else if r := s.runs[e.id]; (f.Class == "" || f.Class == r.Class) && (f.App == "" || f.App == r.App) {
+			found = append(found, s.history(r, &f))
+		}
 	}
 	return found, nil
 }
 
 // beforePage reports whether a run ended before the time of the filter, or at it with a lower ID.
-func beforePage(r *dovetail.RunStatus, f engine.HistoryFilter) bool {
-	return f.Until.IsZero() || r.Ended.Before(f.Until) || r.Ended.Equal(f.Until) && r.ID < f.Before
+func beforePage(e ending, f engine.HistoryFilter) bool {
+	return f.Until.IsZero() || e.at.Before(f.Until) || f.Before != 0 && e.at.Equal(f.Until) && e.id < f.Before
 }
 
-func (s *Store) history(r dovetail.RunStatus, replay bool) dovetail.History {
+func (s *Store) history(r dovetail.RunStatus, f *engine.HistoryFilter) dovetail.History {
 	h := dovetail.History{Status: r, Placements: inTime(s.placements[r.ID])}
 	spec := s.submitted[r.ID]
 	if spec != nil {
 		h.Params = spec.Params
-	}
-	if replay {
-		if spec != nil {
+		if f.Replay || f.Learn {
 			h.App = spec.App
 		}
+	}
+	if f.Replay && !f.Learn {
+		return h
+	}
+	h.Suspended = s.suspended[r.ID]
+	h.Neighbours = s.neighbours(r, h.Placements)
+	if f.Learn {
 		return h
 	}
 	for _, replica := range s.replicas[r.ID] {
@@ -155,7 +163,12 @@ func (s *Store) history(r dovetail.RunStatus, replay bool) dovetail.History {
 		h.Usage.Read += replica.Usage.Read
 		h.Usage.Written += replica.Usage.Written
 	}
-	own := store.Presence(h.Placements, *r.Ended)
+	return h
+}
+
+// neighbours returns which runs shared nodes with a run that was placed like this.
+func (s *Store) neighbours(r dovetail.RunStatus, placements []dovetail.Placement) []dovetail.Neighbour {
+	own := store.Presence(placements, *r.Ended)
 	var others []store.Stay
 	seen := make(map[dovetail.RunID]bool)
 	for node := range own {
@@ -166,8 +179,7 @@ func (s *Store) history(r dovetail.RunStatus, replay bool) dovetail.History {
 			}
 		}
 	}
-	h.Neighbours = store.Neighbours(own, others)
-	return h
+	return store.Neighbours(own, others)
 }
 
 // stays returns where and when another run was; one that has not ended is there at least until r has ended.

@@ -17,7 +17,7 @@ type statements struct {
 	last                    *sql.Stmt // records up to where the journal is promised
 	closeSlot, closeRun     *sql.Stmt // end placements that hold
 
-	journal, submissions, runs, replicas, placements, events *inserter
+	journal, submissions, runs, replicas, placements, events, imported, suspensions *inserter
 
 	all []*sql.Stmt // to be closed
 }
@@ -28,6 +28,7 @@ const (
 	replicaColumns    = "run, component, idx, attempt, cpu, memory_peak, bytes_read, bytes_written, status"
 	placementColumns  = "run, component, elastic, node, n, at, until, width"
 	eventColumns      = "seq, at, type, run, text, data"
+	importedColumns   = "id, class, app, ended, past"
 )
 
 // prepare prepares all statements. What it returns must be closed even if there is an error.
@@ -61,6 +62,8 @@ func prepare(ctx context.Context, conn *sql.Conn) (*statements, error) {
 		{&w.replicas, "replicas", replicaColumns, replacing("run, component, idx, attempt", replicaColumns)},
 		{&w.placements, "placements", placementColumns, ""},
 		{&w.events, "events", eventColumns, ""},
+		{&w.imported, "imported", importedColumns, ""},
+		{&w.suspensions, "suspensions", "run", "ON CONFLICT (run) DO NOTHING"},
 	} {
 		var err error
 		if *p.in, err = newInserter(ctx, conn, p.table, p.columns, p.conflict); err != nil {
@@ -130,14 +133,14 @@ func (s *Store) transact(ctx context.Context, work func(ctx context.Context) err
 
 func (s *Store) insert(ctx context.Context, c engine.Changes, apps *appNumbers) (err error) {
 	w := s.write
-	inserters := []*inserter{w.journal, w.submissions, w.runs, w.replicas, w.placements, w.events}
+	inserters := []*inserter{w.journal, w.submissions, w.runs, w.replicas, w.placements, w.events, w.imported, w.suspensions}
 	defer func() {
 		for _, in := range inserters {
 			in.drop()
 		}
 	}()
 	for _, step := range []func(context.Context, engine.Changes, *appNumbers) error{
-		w.insertRecords, w.insertSubmitted, w.insertReplicas, w.insertPlacements, w.insertRuns, w.insertEvents,
+		w.insertRecords, w.insertSubmitted, w.insertReplicas, w.insertPlacements, w.insertRuns, w.insertEvents, s.insertImported,
 	} {
 		if err := step(ctx, c, apps); err != nil {
 			return err
@@ -162,11 +165,15 @@ func (s *Store) insert(ctx context.Context, c engine.Changes, apps *appNumbers) 
 func (w *statements) insertRecords(ctx context.Context, c engine.Changes, apps *appNumbers) error {
 	for _, rec := range c.Records {
 		var app int64
-		if s, ok := rec.Event.(dovetail.Submitted); ok {
-			var err error
-			if app, err = apps.of(ctx, s.Run); err != nil {
-				return err
-			}
+		var err error
+		switch e := rec.Event.(type) {
+		case dovetail.Submitted:
+			app, err = apps.of(ctx, e.Run)
+		case dovetail.Suspended:
+			err = w.suspensions.add(ctx, int64(e.Run))
+		}
+		if err != nil {
+			return err
 		}
 		r, err := encodeRecord(rec, app)
 		if err != nil {
@@ -273,6 +280,36 @@ func (w *statements) insertEvents(ctx context.Context, c engine.Changes, _ *appN
 		}
 		if err := w.events.add(ctx, e.Seq, e.At.UnixMicro(), e.Type, int64(e.Run), e.Text, data); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// insertImported gives imported runs the next lower numbers.
+func (s *Store) insertImported(ctx context.Context, c engine.Changes, _ *appNumbers) error {
+	var lowest int64
+	asked := false
+	for _, rec := range c.Records {
+		e, ok := rec.Event.(dovetail.Imported)
+		if !ok {
+			continue
+		}
+		if !asked {
+			if err := s.writer.QueryRowContext(ctx, "SELECT coalesce(min(id), 0) FROM imported").Scan(&lowest); err != nil {
+				return err
+			}
+			asked = true
+		}
+		for i := range e.Runs {
+			p := &e.Runs[i]
+			lowest--
+			past, err := encode(p, "imported run", dovetail.RunID(lowest))
+			if err != nil {
+				return err
+			}
+			if err := s.write.imported.add(ctx, lowest, p.Class, p.App, p.Ended.UnixMicro(), past); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -77,42 +78,97 @@ func (s *Store) History(ctx context.Context, f engine.HistoryFilter) ([]dovetail
 }
 
 func (s *Store) history(ctx context.Context, f engine.HistoryFilter) ([]dovetail.History, error) {
+	found, apps, err := s.finished(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	imported, err := s.imported(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if len(imported) > 0 {
+		found = append(found, imported...)
+		slices.SortFunc(found, func(a, b dovetail.History) int {
+			return cmp.Or(b.Status.Ended.Compare(*a.Status.Ended), cmp.Compare(b.Status.ID, a.Status.ID))
+		})
+		found = found[:min(len(found), f.Limit)]
+	}
+	application := s.applicationsIn(ctx, s.readers)
+	for i := range found {
+		h := &found[i]
+		if h.Import != nil {
+			continue
+		}
+		if err := s.placements(ctx, h); err != nil {
+			return nil, err
+		}
+		if app := apps[h.Status.ID]; app != 0 && (f.Replay || f.Learn) {
+			if h.App, err = application(app); err != nil {
+				return nil, err
+			}
+		}
+		if f.Replay && !f.Learn {
+			continue
+		}
+		if err := s.complete(ctx, h, !f.Learn); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// which returns the conditions of a filter on runs, or on imported ones.
+func which(f *engine.HistoryFilter, table string) *conditions {
 	c := new(conditions)
-	c.add("ended IS NOT NULL")
 	if f.Class != "" {
 		c.add("class = ?", f.Class)
 	}
 	if f.App != "" {
-		c.add("runs.app = ?", f.App)
+		c.add(table+".app = ?", f.App)
 	}
 	if !f.Since.IsZero() {
 		c.add("ended >= ?", f.Since.UnixMicro())
 	}
-	if !f.Until.IsZero() {
-		c.add("(ended, runs.id) < (?, ?)", f.Until.UnixMicro(), int64(f.Before))
+	switch {
+	case f.Until.IsZero():
+	case f.Before != 0:
+		c.add("(ended, "+table+".id) < (?, ?)", f.Until.UnixMicro(), int64(f.Before))
+	default:
+		c.add("ended < ?", f.Until.UnixMicro())
 	}
-	c.args = append(c.args, f.Limit)
-	var found []dovetail.History
-	var apps []int64
-	err := s.query(ctx, func(rows *sql.Rows) (bool, error) {
+	return c
+}
+
+// finished returns the statuses of runs, newest end first, and the numbers of their applications.
+func (s *Store) finished(ctx context.Context, f engine.HistoryFilter) (found []dovetail.History, apps map[dovetail.RunID]int64, err error) {
+	c := which(&f, "runs")
+	c.add("ended IS NOT NULL")
+	apps = make(map[dovetail.RunID]int64)
+	err = s.query(ctx, func(rows *sql.Rows) (bool, error) {
 		h, app, err := scanHistory(rows)
-		found, apps = append(found, h), append(apps, app)
+		found = append(found, h)
+		apps[h.Status.ID] = app
 		return true, err
 	}, "SELECT runs.id, status, spec, submissions.app FROM runs LEFT JOIN submissions ON submissions.run = runs.id"+c.where()+
-		" ORDER BY ended DESC, runs.id DESC LIMIT ?", c.args...)
-	application := s.applicationsIn(ctx, s.readers)
-	for i := 0; i < len(found) && err == nil; i++ {
-		h := &found[i]
-		if err = s.placements(ctx, h); err != nil {
-			break
+		" ORDER BY ended DESC, runs.id DESC LIMIT ?", append(c.args, f.Limit)...)
+	return found, apps, err
+}
+
+// imported returns imported runs, newest end first.
+func (s *Store) imported(ctx context.Context, f engine.HistoryFilter) ([]dovetail.History, error) {
+	c := which(&f, "imported")
+	var found []dovetail.History
+	err := s.query(ctx, func(rows *sql.Rows) (bool, error) {
+		var id int64
+		var past []byte
+		if err := rows.Scan(&id, &past); err != nil {
+			return false, err
 		}
-		switch {
-		case !f.Replay:
-			err = s.complete(ctx, h)
-		case apps[i] != 0:
-			h.App, err = application(apps[i])
-		}
-	}
+		p := new(dovetail.Past)
+		err := decode(past, p, "imported run", id)
+		found = append(found, store.Imported(dovetail.RunID(id), p))
+		return true, err
+	}, "SELECT id, past FROM imported"+c.where()+" ORDER BY ended DESC, id DESC LIMIT ?", append(c.args, f.Limit)...)
 	return found, err
 }
 
@@ -147,14 +203,17 @@ func (s *Store) placements(ctx context.Context, h *dovetail.History) error {
 	}, "SELECT component, elastic, node, n, at FROM placements WHERE run = ? ORDER BY at, id", int64(h.Status.ID))
 }
 
-// complete adds the usage and the neighbours of a run whose placements are known.
-func (s *Store) complete(ctx context.Context, h *dovetail.History) error {
+// complete adds the neighbours of a run whose placements are known, whether it was suspended, and if asked for its usage.
+func (s *Store) complete(ctx context.Context, h *dovetail.History, usage bool) error {
 	id, end := int64(h.Status.ID), *h.Status.Ended
-	err := s.readers.QueryRowContext(ctx, "SELECT coalesce(sum(cpu), 0), coalesce(max(memory_peak), 0), coalesce(sum(bytes_read), 0), "+
-		"coalesce(sum(bytes_written), 0) FROM replicas WHERE run = ?", id).
-		Scan((*int64)(&h.Usage.CPU), &h.Usage.MemoryPeak, &h.Usage.Read, &h.Usage.Written)
+	err := s.readers.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM suspensions WHERE run = ?)", id).Scan(&h.Suspended)
 	if err != nil {
 		return err
+	}
+	if usage {
+		if err := s.used(ctx, h); err != nil {
+			return err
+		}
 	}
 	own := store.Presence(h.Placements, end)
 	var others []store.Stay
@@ -171,6 +230,13 @@ func (s *Store) complete(ctx context.Context, h *dovetail.History) error {
 	}
 	h.Neighbours = store.Neighbours(own, others)
 	return nil
+}
+
+// used adds what the replicas of a run consumed.
+func (s *Store) used(ctx context.Context, h *dovetail.History) error {
+	return s.readers.QueryRowContext(ctx, "SELECT coalesce(sum(cpu), 0), coalesce(max(memory_peak), 0), coalesce(sum(bytes_read), 0), "+
+		"coalesce(sum(bytes_written), 0) FROM replicas WHERE run = ?", int64(h.Status.ID)).
+		Scan((*int64)(&h.Usage.CPU), &h.Usage.MemoryPeak, &h.Usage.Read, &h.Usage.Written)
 }
 
 // stays returns when runs but the given one were on the node between two times.

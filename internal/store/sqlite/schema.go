@@ -13,7 +13,7 @@ import (
 //
 // The SQL is kept to what other databases know too: times are microseconds since 1970 in UTC, JSON is TEXT, booleans are
 // 0 and 1. Columns beside a JSON text repeat what questions filter by.
-var migrations = []string{schema1}
+var migrations = []string{schema1, schema2}
 
 const schema1 = `
 -- One row. Records up to dropped are in the snapshot, those after it up to last are in the journal. It is written by the
@@ -130,6 +130,24 @@ CREATE TABLE events (
 );
 CREATE INDEX events_by_seq ON events (seq, id);
 CREATE INDEX events_by_run ON events (run, seq, id);
+`
+
+const schema2 = `
+-- Finished runs that another system made. Their ids are negative, each lower than the one before, so that ids order them and runs alike.
+CREATE TABLE imported (
+	id    INTEGER PRIMARY KEY,
+	class TEXT NOT NULL,
+	app   TEXT NOT NULL,
+	ended INTEGER NOT NULL,
+	past  TEXT NOT NULL
+);
+CREATE INDEX imported_by_end       ON imported (ended, id);
+CREATE INDEX imported_by_class_end ON imported (class, ended, id);
+CREATE INDEX imported_by_app_end   ON imported (app, ended, id);
+
+-- Runs that were suspended at some time.
+CREATE TABLE suspensions (run INTEGER PRIMARY KEY);
+INSERT INTO suspensions SELECT DISTINCT run FROM events WHERE type = 'suspended';
 `
 
 // migrate brings the schema to the version this program knows, one transaction a step. A newer schema is refused.
