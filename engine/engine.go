@@ -21,6 +21,7 @@ type Options struct {
 	Backend       Backend            // deals in counts
 	Log           *slog.Logger       // nil: nothing is logged
 	SnapshotEvery int                // records between two snapshots; 0 means 20,000
+	Recorded      func(c *Changes)   // called in the loop with what a turn has put on record; must be quick and change nothing; nil: nothing
 	Hook          func(point string) // called around every append and action ("append.before", "action.after", …); tests crash there; nil: nothing
 }
 
@@ -79,6 +80,9 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if o.Hook == nil {
 		o.Hook = func(string) {}
 	}
+	if o.Recorded == nil {
+		o.Recorded = func(*Changes) {}
+	}
 	e := &Engine{
 		opts: o, log: o.Log, apps: newApplications(),
 		inbox: make(chan dovetail.Event, maxEvents), requests: make(chan *request, maxRequests),
@@ -135,11 +139,11 @@ func (e *Engine) Health() Health {
 }
 
 // Tell records an event that a person or a program asks for: Cancelled, Held, Released, Suspended, Resumed, Reprioritised,
-// Configured or Cordoned. It returns when the event is durable, with the core's error when it contradicts the state.
+// Configured, Cordoned, Fitted or Imported. It returns when the event is durable, with the core's error when it contradicts the state.
 func (e *Engine) Tell(ctx context.Context, ev dovetail.Event) error {
 	switch ev.(type) {
 	case dovetail.Cancelled, dovetail.Held, dovetail.Released, dovetail.Suspended, dovetail.Resumed, dovetail.Reprioritised,
-		dovetail.Configured, dovetail.Cordoned:
+		dovetail.Configured, dovetail.Cordoned, dovetail.Fitted, dovetail.Imported:
 	default:
 		return dovetail.Errorf(dovetail.Invalid, "%s is not an event that can be asked for", dovetail.EventType(ev))
 	}

@@ -216,6 +216,7 @@ func (e *Engine) commit(ctx context.Context, events ...dovetail.Event) (TurnResu
 	}
 	e.stats.turned(len(events), &res)
 	e.watchers.publish(res.Changes.Events)
+	e.opts.Recorded(&res.Changes)
 	e.wake = e.turner.Core().Wake()
 	e.keep(lasting)
 	return res, nil

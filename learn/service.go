@@ -1,0 +1,151 @@
+package learn
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/engine"
+	"github.com/dovetail-sched/dovetail/sched"
+)
+
+// How a service works.
+const (
+	pause    = time.Second // between two rounds: what ends meanwhile is learned from at once
+	lookback = 1000        // finished runs whose classes are looked at when it begins
+)
+
+// Engine is what a service needs of a running engine; *engine.Engine is one.
+type Engine interface {
+	// Tell puts an event on record.
+	Tell(ctx context.Context, e dovetail.Event) error
+	// Inspect calls f inside the engine's loop. f must be quick, change nothing and keep nothing of c.
+	Inspect(ctx context.Context, f func(c *sched.Core, now time.Time)) error
+}
+
+// Service lets a learner work beside a running engine: whenever runs have ended, off the engine's loop, one fit a class however many
+// they are.
+type Service struct {
+	learner *Learner
+	log     *slog.Logger
+	wake    chan struct{} // holds a value when something is due
+
+	mu  sync.Mutex
+	due map[string]bool // classes to learn about, and whether their history is to be read anew
+}
+
+// NewService returns a service of a learner, which it has for itself from then on.
+func NewService(l *Learner, log *slog.Logger) *Service {
+	return &Service{learner: l, log: log, wake: make(chan struct{}, 1), due: make(map[string]bool)}
+}
+
+// Recorded takes notice of what a turn has put on record: it is for engine.Options.Recorded.
+func (s *Service) Recorded(c *engine.Changes) {
+	news := newsOf(c)
+	if len(news) == 0 {
+		return
+	}
+	s.mu.Lock()
+	for name, anew := range news {
+		s.due[name] = s.due[name] || anew
+	}
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run works until the context ends. It begins with the classes of the latest finished runs, in case there are some that the engine has not
+// learned from: it was killed before it could, or an older program kept the history. What fails is logged, and tried again when the next run of
+// the class has ended.
+func (s *Service) Run(ctx context.Context, e Engine) {
+	if err := s.catchUp(ctx, e); err != nil && ctx.Err() == nil {
+		s.log.WarnContext(ctx, "cannot look at the history for something to learn", "error", err)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.wake:
+		}
+		s.mu.Lock()
+		due := s.due
+		s.due = make(map[string]bool)
+		s.mu.Unlock()
+		for _, name := range slices.Sorted(maps.Keys(due)) {
+			if due[name] {
+				s.learner.Forget(name)
+			}
+			s.teach(ctx, e, name, nil)
+		}
+		rest := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-rest.C:
+		}
+		rest.Stop()
+	}
+}
+
+// teach tells the engine what there is to know about a class, as far as it is not in known.
+func (s *Service) teach(ctx context.Context, e Engine, name string, known map[key]*dovetail.Outlook) {
+	fitted, err := s.learner.Fit(ctx, name)
+	for _, f := range fitted {
+		if o, ok := f.(dovetail.Fitted); ok && same(known[key{name, o.Outlook.InputSize}], &o.Outlook) {
+			continue
+		}
+		if err == nil {
+			err = e.Tell(ctx, f)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.WarnContext(ctx, "cannot learn from finished runs", "class", name, "error", err)
+	}
+}
+
+// key names an outlook.
+type key struct {
+	class string
+	size  int64
+}
+
+func same(known, o *dovetail.Outlook) bool { return known != nil && reflect.DeepEqual(*known, *o) }
+
+// catchUp teaches what the engine should have learned of the latest finished runs already.
+func (s *Service) catchUp(ctx context.Context, e Engine) error {
+	known := make(map[key]*dovetail.Outlook)
+	sizes := make(map[string][]int64)
+	err := e.Inspect(ctx, func(c *sched.Core, _ time.Time) {
+		for _, o := range c.Outlooks() { // nobody ever changes them
+			known[key{o.Class, o.InputSize}] = o
+			sizes[o.Class] = append(sizes[o.Class], o.InputSize)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("ask for what is known: %w", err)
+	}
+	for name, all := range sizes {
+		s.learner.Remember(name, all)
+	}
+	finished, err := s.learner.past.History(ctx, engine.HistoryFilter{Limit: lookback, Replay: true})
+	if err != nil {
+		return err
+	}
+	classes := make(map[string]bool)
+	for i := range finished {
+		if h := &finished[i]; h.Status.Outcome == dovetail.OutcomeSucceeded {
+			classes[h.Status.Class] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(classes)) {
+		s.teach(ctx, e, name, known)
+	}
+	return nil
+}
