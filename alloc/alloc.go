@@ -34,6 +34,7 @@ type Line[R any] struct {
 	Victims func(w R) iter.Seq[R] // runs whose elastic replicas may be reclaimed for w's core, last in order first
 	Jumps   func(w R) bool        // w need not wait until the runs in service are satisfied (preemption, overdue)
 	Idle    func(w R) bool        // there is free capacity of every kind that w's core needs
+	Mended  func()                // called when the cores that died are replaced as far as they can be, before anything else; may be nil
 	Closed  func()                // called when nothing is reclaimed any more for those that wait, unless they jump; may be nil
 	Started func(w R)             // called when w was given its core
 	Blocked func(w R) bool        // called when it was not; false ends the walk
@@ -155,12 +156,15 @@ func admit[R any](f Fitter[R], l Line[R], saturated *bool) {
 	}
 }
 
-// repair replaces core replicas that died in runs that go on: nobody else may have what they need.
+// repair replaces core replicas that died in runs that go on: nobody else may have what they need. Then it says so.
 func repair[R any](f Fitter[R], l Line[R]) {
 	for _, r := range l.Broken {
 		if !f.Core(r) {
 			reclaim(f, r, l.Victims(r))
 		}
+	}
+	if l.Mended != nil {
+		l.Mended()
 	}
 }
 

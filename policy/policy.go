@@ -18,6 +18,7 @@ type Job struct {
 	Submitted time.Time
 	Deadline  time.Time     // zero: none
 	Expected  time.Duration // runtime at full scale; 0: unknown
+	Cautious  time.Duration // … that is exceeded once in ten times; 0: as Expected
 	Done      float64       // share of the work that is done, in [0,1]
 	All       Extent        // of all replicas it can use
 	Missing   Extent        // of those it still lacks
@@ -56,6 +57,7 @@ func (r Rank) Less(o Rank) bool { return r[0] < o[0] || r[0] == o[0] && r[1] < o
 type Order struct {
 	Name     string
 	Moves    bool // the rank of a waiting run changes with time, linearly
+	Sized    bool // the rank depends on the size of a run
 	Shrinks  bool // the rank of a run in service changes with the work done and the replicas it holds
 	Backfill bool // runs behind one that does not fit may start
 	Rank     func(j *Job, now time.Time) Rank
@@ -86,15 +88,15 @@ func Orders() []Order {
 		of     size
 	}{{"", oneD}, {"-2d", twoD}, {"-3d", threeD}} {
 		orders = append(orders,
-			Order{Name: "sjf" + s.suffix, Rank: sjf(s.of)},
-			Order{Name: "srpt" + s.suffix, Rank: srpt(s.of, all), Shrinks: true},
-			Order{Name: "hrrn" + s.suffix, Rank: hrrn(s.of), Moves: true, Shrinks: true},
-			Order{Name: "edf" + s.suffix, Rank: edf(s.of)},
+			Order{Name: "sjf" + s.suffix, Sized: true, Rank: sjf(s.of)},
+			Order{Name: "srpt" + s.suffix, Sized: true, Rank: srpt(s.of, all), Shrinks: true},
+			Order{Name: "hrrn" + s.suffix, Sized: true, Rank: hrrn(s.of), Moves: true, Shrinks: true},
+			Order{Name: "edf" + s.suffix, Sized: true, Rank: edf(s.of)},
 		)
 		if s.suffix != "" {
 			orders = append(orders,
-				Order{Name: "srpt" + s.suffix + "1", Rank: srpt(s.of, all), Shrinks: true},
-				Order{Name: "srpt" + s.suffix + "2", Rank: srpt(s.of, missing), Shrinks: true},
+				Order{Name: "srpt" + s.suffix + "1", Sized: true, Rank: srpt(s.of, all), Shrinks: true},
+				Order{Name: "srpt" + s.suffix + "2", Sized: true, Rank: srpt(s.of, missing), Shrinks: true},
 			)
 		}
 	}
@@ -141,13 +143,17 @@ func hrrn(s size) func(*Job, time.Time) Rank {
 	}
 }
 
-// edf ranks by deadline, earliest first, then by size; runs without a deadline come last.
+// edf ranks by deadline, earliest first, then by size, with a runtime that is rarely exceeded; runs without a deadline come last.
 func edf(s size) func(*Job, time.Time) Rank {
 	const never = float64(1 << 62)
 	return func(j *Job, _ time.Time) Rank {
-		if j.Deadline.IsZero() {
-			return Rank{never, j.time() * s(j.All)}
+		t := j.time()
+		if j.Cautious > 0 {
+			t = j.Cautious.Seconds()
 		}
-		return Rank{float64(j.Deadline.UnixMicro()), j.time() * s(j.All)}
+		if j.Deadline.IsZero() {
+			return Rank{never, t * s(j.All)}
+		}
+		return Rank{float64(j.Deadline.UnixMicro()), t * s(j.All)}
 	}
 }

@@ -24,6 +24,20 @@ func Remaining(d Distribution, elapsed float64) float64 {
 	return float64(overdue * elapsed)
 }
 
+// EndsWithin returns the probability that a run that still runs after elapsed seconds ends in so many more: the conditional probability
+// (F(elapsed+more) − F(elapsed)) / (1 − F(elapsed)). A run that certainly should have ended is taken to run 1.05 times as long as it has.
+func (t Table) EndsWithin(elapsed, more float64) float64 {
+	const hopeless = 1e-9
+	if more <= 0 {
+		return 0
+	}
+	gone := t.AtMost(elapsed)
+	if 1-gone < hopeless {
+		return Exactly(overdue * elapsed).AtMost(elapsed + more)
+	}
+	return (t.AtMost(elapsed+more) - gone) / (1 - gone)
+}
+
 // Overlapping returns for how many of the next target seconds a run K goes on, and its total runtime, if a newcomer J runs beside it
 // from now on until its target: Algorithm 1 of seed 001 in closed form. Alone K takes f0 seconds in all, of which elapsed are gone; while J is beside it K takes 1+alpha times
 // as long. J is taken to run for the whole of its target.

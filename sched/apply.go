@@ -20,7 +20,9 @@ func (c *Core) Apply(now time.Time, e dovetail.Event) error {
 	if err != nil {
 		return err
 	}
-	c.now = now
+	if now.After(c.now) {
+		c.before, c.now = c.now, now
+	}
 	switch e.(type) {
 	case dovetail.Decided:
 		c.stale, c.settled = false, now
@@ -96,6 +98,7 @@ func (c *Core) submitted(now time.Time, spec *dovetail.Run) error {
 	}
 	c.next = spec.ID + 1
 	c.runs[r.id] = r
+	c.size(r)
 	c.queue(r, now)
 	return nil
 }
@@ -198,28 +201,28 @@ func (c *Core) up(now time.Time, e dovetail.ReplicasUp) error {
 	if k == nil || e.N < 1 || k.up+e.N > k.live {
 		return c.contradiction(e.Slot, "up", e.N)
 	}
-	r.accrue(now)
+	c.accrue(r, now)
 	k.up += e.N
 	r.comps[e.Component].up[k.class] += e.N
-	c.progressed(r)
+	c.progressed(r, now)
 	return nil
 }
 
-func (c *Core) ready(_ time.Time, e dovetail.ReplicasReady) error {
+func (c *Core) ready(now time.Time, e dovetail.ReplicasReady) error {
 	r, k := c.find(e.Slot)
 	if k == nil || e.N < 1 || k.ready+e.N > k.live {
 		return c.contradiction(e.Slot, "ready", e.N)
 	}
 	k.ready += e.N
 	r.comps[e.Component].ready[k.class] += e.N
-	c.progressed(r)
+	c.progressed(r, now)
 	return nil
 }
 
 // progressed notes that replicas came up or ready: the run may be running, and others may be waiting for them.
-func (c *Core) progressed(r *run) {
+func (c *Core) progressed(r *run, now time.Time) {
 	if r.state == dovetail.Starting && r.allReady() {
-		r.state = dovetail.Running
+		r.state, r.ready, r.doneAt = dovetail.Running, now, now
 	}
 	c.await(r)
 	c.touch(r)
@@ -250,7 +253,7 @@ func (c *Core) down(now time.Time, e dovetail.ReplicasDown) error {
 // fall takes n replicas off a cell and draws the consequences: were they asked to stop, did they finish, or did they die?
 func (c *Core) fall(r *run, ci int, k *cell, n, ups, readies int, exit dovetail.Exit, now time.Time) {
 	p, node, cl := &r.comps[ci], k.node, k.class
-	r.accrue(now)
+	c.accrue(r, now)
 	k.live -= n
 	k.up -= ups
 	k.ready -= readies
@@ -341,12 +344,16 @@ func (c *Core) settleRun(r *run, now time.Time) {
 		c.end(r, now)
 		return
 	}
-	c.progressed(r)
+	c.progressed(r, now)
 }
 
 // end forgets a run.
 func (c *Core) end(r *run, now time.Time) {
 	r.state, r.reason, r.ended = dovetail.Ended, dovetail.NoReason, now
+	r.close()
+	if i, ok := slices.BinarySearchFunc(c.aimed, r.id, byID); ok {
+		c.aimed = slices.Delete(c.aimed, i, i+1)
+	}
 	delete(c.runs, r.id)
 	if r.app.runs--; r.app.runs == 0 {
 		delete(c.apps, r.app.spec)
@@ -373,10 +380,14 @@ func (c *Core) nodeUp(n dovetail.Node) error {
 		}
 	}
 	c.version++
+	class := n.Labels["class"]
+	if class == "" {
+		class = n.Capacity.String()
+	}
 	i, ok := c.nodeByID[n.Name]
 	if !ok {
 		c.nodeByID[n.Name] = len(c.nodes)
-		c.nodes = append(c.nodes, node{Node: n})
+		c.nodes = append(c.nodes, node{Node: n, class: class})
 		c.room = append(c.room, n.Capacity)
 		c.looseOn = append(c.looseOn, dovetail.Resources{})
 		c.space.Add(place.Node{Capacity: n.Capacity, Labels: n.Labels, Up: true})
@@ -384,7 +395,7 @@ func (c *Core) nodeUp(n dovetail.Node) error {
 	}
 	c.room[i] = c.room[i].Plus(n.Capacity).Minus(c.nodes[i].Capacity)
 	c.strained = append(c.strained, i)
-	c.nodes[i].Node = n
+	c.nodes[i].Node, c.nodes[i].class = n, class
 	c.space.Update(i, func(p *place.Node) { p.Capacity, p.Labels, p.Up = n.Capacity, n.Labels, true })
 	return nil
 }

@@ -35,6 +35,7 @@ type draft struct {
 	skipped []*run // in this round, without asking the allocator
 	closed  bool   // in this round the allocator takes nothing back any more for those that wait
 	looked  int    // how many were blocked or skipped in this round
+	choices []chosen
 }
 
 // step is one change of a grant.
@@ -69,9 +70,11 @@ func (c *Core) Decide(now time.Time) dovetail.Plan {
 	d.finish()
 	d.relieve()
 	if c.stale || !now.Equal(c.settled) || len(d.steps)+len(d.ends) > 0 {
+		d.reconsider()
 		d.allocate()
 	}
-	plan := dovetail.Plan{At: now, Ends: d.ends, Assign: d.assigns()}
+	d.bereaved()
+	plan := dovetail.Plan{At: now, Ends: d.ends, Assign: d.assigns(), Choices: d.picked()}
 	for _, r := range d.ended {
 		if r.live > 0 {
 			plan.Actions = append(plan.Actions, dovetail.StopRun{Run: r.id})
@@ -135,6 +138,7 @@ func (d *draft) back(mark int) {
 
 func (d *draft) undo() {
 	d.back(0)
+	d.unpickAll()
 	for _, r := range d.tried {
 		for ci := range r.comps {
 			r.comps[ci].prune()
@@ -274,17 +278,21 @@ func (d *draft) allocate() {
 		Started: d.start,
 		Closed:  func() { d.closed = true },
 		Blocked: d.block,
+		Mended:  d.topUp,
 	}
 	for d.again = true; d.again; {
 		d.again, d.passed = false, false
 		d.forget()
 		d.order = nil
 		d.closed, d.looked, d.skipped = false, 0, d.skipped[:0]
-		before := len(d.steps)
+		before, had := len(d.steps), len(d.started)
 		l.Broken = d.broken()
 		d.c.share(fitter{d}, l)
 		if len(d.steps) != before && slices.ContainsFunc(l.Broken, (*run).broken) {
 			d.again = true
+		}
+		if slices.ContainsFunc(d.started[had:], func(r *run) bool { return r.choice != nil && r.isHungry() }) {
+			d.again = true // it is topped up
 		}
 	}
 }
@@ -293,7 +301,10 @@ func (d *draft) allocate() {
 func (d *draft) block(w *run) bool {
 	w.comps = nil
 	d.passed = true
-	w.app.failed = d.round
+	d.unpick(w)
+	if !d.varies(w) {
+		w.app.failed = d.round
+	}
 	d.because(w, dovetail.NoCapacity)
 	d.looked++
 	return d.c.order.Backfill && d.looked < backfillDepth && !d.c.overdue(w, d.now)
@@ -379,18 +390,29 @@ func (d *draft) fromLast() iter.Seq[*run] {
 }
 
 // victims yields the runs whose elastic replicas may be reclaimed for w's core, last in order first. If w is in service and
-// lost a part of its core, it is one of them.
+// lost a part of its core, it is one of them. Runs that have a target come last, and only if w's priority is higher.
 func (d *draft) victims(w *run) iter.Seq[*run] {
 	own := d.c.key(w, d.now)
 	return func(yield func(*run) bool) {
 		if w.app.failed == d.round || !w.needs().Fits(d.c.space.Free().Plus(d.c.loose)) || !d.c.wouldHold(w) {
 			return
 		}
+		guarded := false
 		for v := range d.backwards() {
 			if last := d.c.key(v, d.now); d.c.cfg.Reclaim == "lower" && last.compare(&own) < 0 {
+				break
+			}
+			if v.choice != nil {
+				guarded = true
+			} else if !yield(v) {
 				return
 			}
-			if !yield(v) {
+		}
+		if !guarded {
+			return
+		}
+		for v := range d.backwards() {
+			if v.choice != nil && (v == w || v.priority < w.priority) && !yield(v) {
 				return
 			}
 		}
@@ -464,6 +486,7 @@ func (d *draft) start(w *run) {
 	d.again = d.again || d.passed
 	d.started = append(d.started, w)
 	d.order = nil
+	d.aim(w)
 	d.c.crave(w)
 	d.because(w, dovetail.NoReason)
 }

@@ -73,8 +73,14 @@ func (c *Core) decided(now time.Time, p *dovetail.Plan) error {
 	for i := range p.Ends {
 		c.stop(c.runs[p.Ends[i].Run], &p.Ends[i], now)
 	}
+	for i := range p.Choices {
+		c.choose(&p.Choices[i], now)
+	}
 	for i := range p.Assign {
 		c.assign(&p.Assign[i], now)
+	}
+	for i := range p.Choices {
+		c.crave(c.runs[p.Choices[i].Run])
 	}
 	for _, a := range p.Actions {
 		if a, ok := a.(dovetail.RunReplicas); ok {
@@ -163,6 +169,9 @@ func (c *Core) check(p *dovetail.Plan) error {
 			return bad("%d takes core replicas from run %d", a.Run)
 		}
 	}
+	if x := c.misfit(p, ends); x != nil {
+		return bad("%d chooses scale-out %d for run %d, which cannot have it", x.ScaleOut, x.Run)
+	}
 	granted := grants{plan: p.Assign, bySlot: c.granted}
 	for _, a := range p.Actions {
 		a, ok := a.(dovetail.RunReplicas)
@@ -178,6 +187,47 @@ func (c *Core) check(p *dovetail.Plan) error {
 		}
 	}
 	return nil
+}
+
+// misfit returns a choice that cannot be applied: of a run that is not in service after the plan, or outside of the scale-outs that it can
+// have.
+func (c *Core) misfit(p *dovetail.Plan, ends map[dovetail.RunID]bool) *dovetail.Choice {
+	if len(p.Choices) == 0 {
+		return nil
+	}
+	starts := make(map[dovetail.RunID]bool)
+	for i := range p.Assign {
+		starts[p.Assign[i].Run] = true
+	}
+	for i := range p.Choices {
+		x := &p.Choices[i]
+		r := c.runs[x.Run]
+		if r == nil || r.state == dovetail.Stopping || ends[x.Run] || r.state == dovetail.Queued && !starts[x.Run] {
+			return x
+		}
+		if low, high := r.app.scales(); x.ScaleOut < low || x.ScaleOut > high {
+			return x
+		}
+	}
+	return nil
+}
+
+// begin notes that the first replica of a run is handed over.
+func (c *Core) begin(r *run, now time.Time) {
+	r.started = now
+	if r.choice != nil {
+		choice := *r.choice
+		choice.Deadline = r.goal(now)
+		r.choice = &choice
+	}
+	r.forecast = c.forecast(r, now)
+}
+
+// heldBy notes that a node of this class held a replica of the run.
+func (r *run) heldBy(class string) {
+	if i, ok := slices.BinarySearch(r.machines, class); !ok {
+		r.machines = slices.Insert(slices.Clone(r.machines), i, class)
+	}
 }
 
 // stop ends a run: it keeps no grants, and is gone when its last replica is.
@@ -221,7 +271,7 @@ func (c *Core) assign(a *dovetail.Assign, now time.Time) {
 	k := r.comps[a.Component].cell(cl, node)
 	delta := a.N - k.want
 	c.shift(r, a.Component, cl, node, delta)
-	if cl == elastic && delta < 0 && !r.suspended && c.cfg.Regrow > 0 {
+	if cl == elastic && delta < 0 && !r.suspended && c.cfg.Regrow > 0 && r.craves(a.Component) > 0 {
 		c.cool(r, now.Add(time.Duration(c.cfg.Regrow)))
 	}
 	r.comps[a.Component].tidy(cl, node)
@@ -238,11 +288,15 @@ func (c *Core) tell(a *dovetail.RunReplicas, now time.Time) {
 		r.live += more
 		c.room[node] = c.room[node].Minus(r.app.shapes[a.Component].Each.Times(more))
 		if r.started.IsZero() {
-			r.started = now
+			c.begin(r, now)
 		}
+		r.heldBy(c.nodes[node].class)
 	}
 	k.told = a.N
-	r.frozen = a.Frozen
+	if r.frozen != a.Frozen {
+		c.accrue(r, now)
+		r.frozen = a.Frozen
+	}
 	r.comps[a.Component].tidy(classOf(a.Elastic), node)
 	c.touch(r)
 }

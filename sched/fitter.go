@@ -39,14 +39,22 @@ func (f fitter) Core(r *run) bool {
 // mayFit gives a newcomer room for its counts, and rules out what cannot fit by the sum of free capacity.
 func (f fitter) mayFit(r *run) bool {
 	if r.comps == nil {
-		a := r.app
-		if a.failed == f.round || a.shut == f.c.space.Grown() || !a.need.Fits(f.c.space.Free()) {
+		a, varies := r.app, f.varies(r)
+		if !varies && (a.failed == f.round || a.shut == f.c.space.Grown()) || !a.need.Fits(f.c.space.Free()) {
 			return false
+		}
+		if varies {
+			f.aim(r)
 		}
 		for ci := range a.shapes {
 			n := f.c.asks(a, ci)
+			if varies {
+				n = a.spec.Components[ci].Count + r.mayUse(ci)
+			}
 			if n > 0 && f.rules(a.class[ci], n) || !f.c.space.Holds(&a.shapes[ci], n, nil) {
-				a.shut, f.shut = f.c.space.Grown(), len(f.steps)
+				if !varies {
+					a.shut, f.shut = f.c.space.Grown(), len(f.steps)
+				}
 				return false
 			}
 		}
@@ -54,6 +62,10 @@ func (f fitter) mayFit(r *run) bool {
 	}
 	return true
 }
+
+// varies reports whether runs of r's application ask for different amounts at their start: the rigid allocator starts a run at its
+// ceiling.
+func (d *draft) varies(r *run) bool { return r.app.aims && d.c.cfg.Alloc == "rigid" }
 
 // CoreBy does as Core, but may take elastic replicas of victim too: as few as possible, those first whose removal makes room
 // for the most core replicas.
@@ -77,7 +89,7 @@ func (f fitter) CoreBy(r, victim *run) bool {
 				n -= count(spots)
 			}
 			for n > 0 {
-				placed := f.evict(r, ci, n, victim)
+				placed := f.evict(r, ci, core, n, victim)
 				if placed == 0 {
 					return false
 				}
@@ -134,9 +146,9 @@ func (e eviction) better(o eviction) bool {
 	return e.node < o.node
 }
 
-// evict takes elastic replicas of victim on the one node where that pays best, places up to n replicas of r's component ci
-// there, and returns how many.
-func (f fitter) evict(r *run, ci, n int, victim *run) int {
+// evict takes elastic replicas of victim on the one node where that pays best, places up to n replicas of a class of r's
+// component ci there, and returns how many.
+func (f fitter) evict(r *run, ci int, cl class, n int, victim *run) int {
 	var best eviction
 	sh := &r.app.shapes[ci]
 	for vi := range victim.comps {
@@ -163,16 +175,16 @@ func (f fitter) evict(r *run, ci, n int, victim *run) int {
 		}
 	}
 	if best.room == 0 {
-		return f.evictAll(r, ci, n, victim)
+		return f.evictAll(r, ci, cl, n, victim)
 	}
 	f.shift(victim, best.ci, elastic, best.node, -best.victims)
-	f.shift(r, ci, core, best.node, best.room)
+	f.shift(r, ci, cl, best.node, best.room)
 	return best.room
 }
 
 // evictAll is for a victim with several elastic components, none of which makes room alone: it takes all of them on the first
 // node where that suffices for one replica.
-func (f fitter) evictAll(r *run, ci, n int, victim *run) int {
+func (f fitter) evictAll(r *run, ci int, cl class, n int, victim *run) int {
 	sh := &r.app.shapes[ci]
 	freed := make(map[int]dovetail.Resources)
 	var nodes []int
@@ -196,7 +208,7 @@ func (f fitter) evictAll(r *run, ci, n int, victim *run) int {
 		for vi := range victim.comps {
 			f.take(victim, vi, elastic, func(i int) bool { return i == node })
 		}
-		f.shift(r, ci, core, node, room)
+		f.shift(r, ci, cl, node, room)
 		return room
 	}
 	return 0

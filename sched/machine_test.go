@@ -52,6 +52,7 @@ func genConfig(t *rapid.T) dovetail.Config {
 		InteractiveFirst: rapid.Bool().Draw(t, "interactive"),
 		MaxWait:          dovetail.Duration(rapid.SampledFrom([]time.Duration{0, 30 * time.Second}).Draw(t, "maxWait")),
 		Regrow:           dovetail.Duration(rapid.SampledFrom([]time.Duration{0, 10 * time.Second}).Draw(t, "regrow")),
+		Replan:           dovetail.Duration(rapid.SampledFrom([]time.Duration{0, time.Second, 5 * time.Second}).Draw(t, "replan")),
 		Place:            rapid.SampledFrom(places).Draw(t, "place"),
 	}
 }
@@ -62,6 +63,16 @@ func genApp(t *rapid.T) *dovetail.Application {
 		Priority:   rapid.IntRange(0, 2).Draw(t, "priority"),
 		Expected:   dovetail.Duration(time.Duration(rapid.IntRange(0, 100).Draw(t, "expected")) * time.Second),
 		MaxRuntime: dovetail.Duration(rapid.SampledFrom([]time.Duration{0, 0, time.Minute}).Draw(t, "maxRuntime")),
+	}
+	if rapid.Bool().Draw(t, "target") {
+		a.Target = &dovetail.Target{
+			Runtime:    dovetail.Duration(time.Duration(rapid.IntRange(1, 200).Draw(t, "runtime")) * time.Second),
+			Confidence: rapid.SampledFrom([]float64{0, .5, .9, .99}).Draw(t, "confidence"),
+		}
+	}
+	if rapid.IntRange(0, 9).Draw(t, "finishBy") == 0 {
+		by := epoch.Add(time.Duration(rapid.IntRange(0, 300).Draw(t, "by")) * time.Second)
+		a.FinishBy = &by
 	}
 	for i := range rapid.IntRange(1, 3).Draw(t, "components") {
 		c := dovetail.Component{
@@ -86,6 +97,42 @@ func genApp(t *rapid.T) *dovetail.Application {
 		a.Components = append(a.Components, c)
 	}
 	return a
+}
+
+// genClass draws a job class; few, so that outlooks meet runs.
+func genClass(t *rapid.T) string { return rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "class") }
+
+func genInput(t *rapid.T) int64 { return rapid.SampledFrom([]int64{0, 0, 100, 105, 1000}).Draw(t, "input") }
+
+// genOutlook draws what is known of a class: nothing, too little for a model, or a table.
+func genOutlook(t *rapid.T) dovetail.Outlook {
+	o := dovetail.Outlook{Class: genClass(t), InputSize: genInput(t), Model: "test", Runs: rapid.SampledFrom([]int{0, 1, 2, 5, 6, 20, 20}).Draw(t, "runs")}
+	for range min(o.Runs, 5) {
+		s := dovetail.Stretch{ScaleOut: rapid.IntRange(1, 8).Draw(t, "x"), Seconds: rapid.Float64Range(1, 100).Draw(t, "seconds")}
+		o.First = append(o.First, s)
+	}
+	if o.Runs == 0 || o.Runs < 6 && rapid.Bool().Draw(t, "table") {
+		return o
+	}
+	o.Levels = rapid.SampledFrom([][]float64{{.5}, {.1, .5, .9}}).Draw(t, "levels")
+	o.ScaleOuts = rapid.SampledFrom([][]int{{1, 2, 3, 4, 5, 6, 7, 8}, {2, 5}, {3}}).Draw(t, "scaleOuts")
+	work, alpha := rapid.Float64Range(1, 300).Draw(t, "work"), rapid.Float64Range(0, 2).Draw(t, "alpha")
+	table := func(slow float64) [][]float64 {
+		var rows [][]float64
+		for _, x := range o.ScaleOuts {
+			var row []float64
+			for l := range o.Levels {
+				row = append(row, slow*(work/float64(x)+1)*(1+.2*float64(l)))
+			}
+			rows = append(rows, row)
+		}
+		return rows
+	}
+	o.Alone = table(1)
+	if rapid.Bool().Draw(t, "beside") {
+		o.Beside = []dovetail.Beside{{Class: genClass(t), Runs: 3, Seconds: table(1 + alpha)}}
+	}
+	return o
 }
 
 func (w *world) apply(t *rapid.T, e dovetail.Event) error {
@@ -188,6 +235,9 @@ func (w *world) check(t *rapid.T) {
 			if st.Outcome == "" {
 				t.Fatalf("run %d ended without an outcome", st.ID)
 			}
+			if st.Choice != nil && st.Choice.Closed == "" {
+				t.Fatalf("run %d ended and its choice is open", st.ID)
+			}
 			w.ended[st.ID] = st.Outcome
 		}
 	}
@@ -240,11 +290,13 @@ func (w *world) someRun(t *rapid.T) dovetail.RunID {
 // step does one random thing.
 func (w *world) step(t *rapid.T) {
 	w.now = w.now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 1000, 7000, 40000}).Draw(t, "ms")) * time.Millisecond)
-	switch rapid.IntRange(0, 19).Draw(t, "step") {
+	switch rapid.IntRange(0, 21).Draw(t, "step") {
 	case 0, 1, 2, 3:
 		w.submitted++
 		app := genApp(t)
-		w.must(t, dovetail.Submitted{Run: &dovetail.Run{ID: w.submitted, Name: app.Name, App: app, Hold: rapid.IntRange(0, 9).Draw(t, "hold") == 0}})
+		w.must(t, dovetail.Submitted{Run: &dovetail.Run{
+			ID: w.submitted, Name: app.Name, Class: genClass(t), App: app, Input: genInput(t), Hold: rapid.IntRange(0, 9).Draw(t, "hold") == 0,
+		}})
 	case 4:
 		_ = w.apply(t, dovetail.Cancelled{Run: w.someRun(t)})
 	case 5:
@@ -286,6 +338,8 @@ func (w *world) step(t *rapid.T) {
 		if s, r, ok := w.pick(t, func(_ dovetail.Slot, r *replicas) bool { return r.total() > 0 }); ok {
 			w.down(t, s, r, dovetail.Exit{Code: 1})
 		}
+	case 20, 21:
+		w.must(t, dovetail.Fitted{Outlook: genOutlook(t)})
 	}
 	if rapid.IntRange(0, 3).Draw(t, "batch") > 0 {
 		w.turn(t)

@@ -30,6 +30,11 @@ func (c *Core) fitted(o *dovetail.Outlook, now time.Time) error {
 	if fault := predict.Check(o); fault != "" {
 		return dovetail.Errorf(dovetail.Invalid, "outlook of %s: %s", o.Class, fault)
 	}
+	for _, r := range c.aimed {
+		if r.spec.Class == o.Class {
+			c.progress(r, now)
+		}
+	}
 	all := c.outlooks[o.Class]
 	i, ok := slices.BinarySearchFunc(all, o.InputSize, func(o *dovetail.Outlook, size int64) int { return cmp.Compare(o.InputSize, size) })
 	if ok {
@@ -38,7 +43,53 @@ func (c *Core) fitted(o *dovetail.Outlook, now time.Time) error {
 		all = slices.Insert(all, i, o)
 	}
 	c.outlooks[o.Class] = all
+	resized := false
+	for _, r := range c.runs { //dovetail:anyorder every run by itself
+		if r.spec.Class == o.Class {
+			resized = c.size(r) || resized
+		}
+	}
+	if resized && c.order.Sized {
+		c.rerank(now)
+	}
 	return nil
+}
+
+// size notes the runtime at full scale that is expected of a run, and reports whether it is another one than before. What the user
+// says counts more than what the outlook does.
+func (c *Core) size(r *run) bool {
+	was, cautious := r.expected, r.cautious
+	if r.expected, r.cautious = r.spec.Expected(), 0; r.expected <= 0 {
+		if v := c.view(r.spec.Class, r.input()); predict.Known(v.Outlook) {
+			_, full := r.app.scales()
+			t := v.at(full, nil)
+			r.expected, r.cautious = duration(t.Quantile(.5)), duration(t.Quantile(cautiously))
+		}
+	}
+	return r.expected != was || r.cautious != cautious
+}
+
+// cautiously is the probability with which a runtime is not longer than one that is counted on.
+const cautiously = 0.9
+
+// duration returns so many seconds in whole microseconds, at most 100 years and at least one.
+func duration(seconds float64) time.Duration {
+	const century = 100 * 365.25 * 24 * 3600
+	return max(1, time.Duration(min(seconds, century)*1e6)) * time.Microsecond
+}
+
+// forecast returns what is expected of a run that starts now with what it is granted, beside those that are in service; nil if nothing
+// is known.
+func (c *Core) forecast(r *run, now time.Time) *dovetail.Prediction {
+	v := c.view(r.spec.Class, r.input())
+	if !predict.Known(v.Outlook) {
+		return nil
+	}
+	x := r.scaleOut()
+	t := v.at(x, c.overlaps(r, v, v.at(x, nil).Quantile(.5), now, nil))
+	return &dovetail.Prediction{
+		Model: v.Model, Runs: v.Runs, ScaleOut: x, Low: t.Quantile(1 - cautiously), Median: t.Quantile(.5), High: t.Quantile(cautiously),
+	}
 }
 
 // view returns what is known of runs of a class with an input of so many bytes (0: unknown): the outlook for this size or the nearest

@@ -36,6 +36,8 @@ type app struct {
 	all    policy.Extent
 	ends   bool // a component's exit ends the run
 	runs   int  // how many runs refer to it
+	scaled int  // the component whose replicas are the scale-out
+	aims   bool // its runs have a target
 
 	fitsAt int64 // version of the cluster for which fits holds
 	fits   bool  // the core would fit the nodes that are open, if they were empty
@@ -53,7 +55,7 @@ type app struct {
 
 func (c *Core) newApp(spec *dovetail.Application) *app {
 	n := len(spec.Components)
-	a := &app{spec: spec, shapes: make([]place.Shape, n), after: make([][]int, n), full: make([]int, n)}
+	a := &app{spec: spec, shapes: make([]place.Shape, n), after: make([][]int, n), full: make([]int, n), scaled: spec.Scaled(), aims: aims(spec)}
 	for i := range spec.Components {
 		comp := &spec.Components[i]
 		a.shapes[i] = place.Shape{Each: comp.Resources, Nodes: comp.Nodes}
@@ -91,6 +93,7 @@ type run struct {
 	submitted time.Time
 	waiting   time.Time // since when it waits: submitted, or released
 	started   time.Time // first replica handed to the back-end
+	ready     time.Time // all of its core was ready for the first time
 	ended     time.Time
 
 	state     dovetail.State
@@ -109,6 +112,15 @@ type run struct {
 	live     int    // replicas that occupy a node
 	work     int64  // replica-microseconds done
 	workedAt time.Time
+
+	expected time.Duration // runtime at full scale: what its user says, else what its outlook does; 0: unknown
+	cautious time.Duration // … that is exceeded once in ten times; 0: nobody can tell
+	choice   *dovetail.Choice
+	forecast *dovetail.Prediction
+	done     float64 // share of its work by its outlook: see doneBy
+	doneAt   time.Time
+	lost     int      // replicas of the scaled component that the draft takes, net
+	machines []string // classes of the nodes that held a replica, sorted
 
 	rank    key    // the last one computed
 	ranked  int    // the ranking it belongs to
@@ -224,7 +236,7 @@ func (r *run) broken() bool {
 // craves returns how many more elastic replicas component ci can use.
 func (r *run) craves(ci int) int {
 	p := &r.comps[ci]
-	return r.app.spec.Components[ci].Elastic() - p.want[elastic] - p.done[elastic]
+	return r.mayUse(ci) - p.want[elastic] - p.done[elastic]
 }
 
 // isHungry reports whether the run could use more elastic replicas than it is granted.
@@ -270,13 +282,18 @@ func (r *run) workBy(now time.Time) int64 {
 }
 
 // accrue adds the work done so far, before the number of replicas changes.
-func (r *run) accrue(now time.Time) {
+func (c *Core) accrue(r *run, now time.Time) {
 	r.work, r.workedAt = r.workBy(now), now
+	if r.choice != nil {
+		c.progress(r, now)
+	}
 }
 
 // job is what policies may know of the run.
 func (r *run) job(now time.Time) policy.Job {
-	j := policy.Job{Submitted: r.submitted, Expected: r.spec.Expected(), All: r.app.all, Missing: r.app.all, Deadline: r.deadline()}
+	j := policy.Job{
+		Submitted: r.submitted, Expected: r.expected, Cautious: r.cautious, All: r.app.all, Missing: r.app.all, Deadline: r.deadline(),
+	}
 	if !r.serves() || r.app.all.Replicas == 0 || j.Expected <= 0 {
 		return j
 	}
@@ -284,9 +301,18 @@ func (r *run) job(now time.Time) policy.Job {
 	j.Missing = policy.Extent{}
 	for ci := range r.comps {
 		c := &r.app.spec.Components[ci]
-		j.Missing = j.Missing.Plus(c.Limit()-r.comps[ci].want[core]-r.comps[ci].want[elastic], c.Resources[dovetail.CPU], c.Resources[dovetail.Memory])
+		missing := c.Count + r.mayUse(ci) - r.comps[ci].want[core] - r.comps[ci].want[elastic]
+		j.Missing = j.Missing.Plus(missing, c.Resources[dovetail.CPU], c.Resources[dovetail.Memory])
 	}
 	return j
+}
+
+// input returns how many bytes the run reads; 0: unknown.
+func (r *run) input() int64 {
+	if r.spec.Input > 0 {
+		return r.spec.Input
+	}
+	return r.app.spec.InputSize
 }
 
 func (r *run) deadline() time.Time {
@@ -306,6 +332,10 @@ func (r *run) status() dovetail.RunStatus {
 		User: r.spec.User, Key: r.spec.Key, Digest: r.spec.Digest, Priority: r.priority,
 		State: r.state, Held: r.held, Suspended: r.suspended, Reason: r.reason, Submitted: r.submitted,
 		Core: r.app.core, Elastic: r.elastic, ElasticMax: r.app.all.Replicas - r.app.core, Retries: r.retries,
+	}
+	s.InputSize, s.NodeClasses, s.Prediction, s.Choice = r.input(), r.machines, r.forecast, r.choice
+	if t := r.ready; !t.IsZero() {
+		s.Ready = &t
 	}
 	if r.verdict != nil && (r.state == dovetail.Stopping || r.state == dovetail.Ended) {
 		s.Outcome, s.Why = r.verdict.Outcome, r.verdict.Why

@@ -23,12 +23,13 @@ import (
 
 // Core is the state of one cluster. It is not safe for concurrent use.
 type Core struct {
-	cfg   dovetail.Config
-	order policy.Order
-	share alloc.Func[*run]
-	now   time.Time      // of the last event
-	seq   int64          // of the last plan
-	next  dovetail.RunID // lowest ID a new run may have
+	cfg    dovetail.Config
+	order  policy.Order
+	share  alloc.Func[*run]
+	now    time.Time      // of the last event
+	before time.Time      // of the last event before now
+	seq    int64          // of the last plan
+	next   dovetail.RunID // lowest ID a new run may have
 
 	space    *place.Space         // by what is granted
 	room     []dovetail.Resources // by what is occupied, per node; negative where a node shrank
@@ -62,6 +63,7 @@ type Core struct {
 	pending  []*run // want and told may differ
 	verdicts []*run // ended by a fact, not yet by a plan
 	limited  []*run // in service, with a maximum runtime
+	aimed    []*run // in service, with a choice; by ID
 	cooling  []*run // regrow may be in the future
 	mute     []*run // wait without a reason given
 	touched  []*run
@@ -71,6 +73,7 @@ type Core struct {
 
 type node struct {
 	dovetail.Node
+	class    string // of machine: its label "class", else its capacity
 	draining bool
 }
 
@@ -109,8 +112,8 @@ func (c *Core) configure(cfg dovetail.Config, now time.Time) error {
 	if cfg.Reclaim != "any" && cfg.Reclaim != "lower" {
 		return dovetail.Errorf(dovetail.Invalid, "reclaim: unknown rule %q; expected any or lower", cfg.Reclaim)
 	}
-	if cfg.MaxWait < 0 || cfg.Regrow < 0 {
-		return dovetail.Errorf(dovetail.Invalid, "maxWait and regrow: must not be negative")
+	if cfg.MaxWait < 0 || cfg.Regrow < 0 || cfg.Replan < 0 {
+		return dovetail.Errorf(dovetail.Invalid, "maxWait, regrow and replan: must not be negative")
 	}
 	c.cfg, c.order, c.share = cfg, order, share
 	c.version++ // what fits depends on the order of nodes
@@ -293,6 +296,9 @@ func (c *Core) Wake() time.Time {
 	c.cooling = slices.DeleteFunc(c.cooling, func(r *run) bool { return !r.goesOn() || !r.regrow.After(c.now) })
 	for _, r := range c.cooling {
 		sooner(r.regrow)
+	}
+	if slices.ContainsFunc(c.aimed, c.reconsiders) {
+		sooner(c.nextPeriod(c.now))
 	}
 	if bound := time.Duration(c.cfg.MaxWait); bound > 0 {
 		first, _ := slices.BinarySearchFunc(c.line.arrivals, c.now.Add(-bound), func(a arrival, t time.Time) int {

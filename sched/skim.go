@@ -70,7 +70,11 @@ func (c *Core) classify(e *entry) {
 	a := e.r.app
 	e.fitsAt, e.asks = 0, 0
 	for ci := range a.class {
-		if n := c.asks(a, ci); n > e.asks {
+		n := c.asks(a, ci)
+		if a.aims {
+			n = a.spec.Components[ci].Count // its ceiling is not chosen yet
+		}
+		if n > e.asks {
 			e.class, e.asks = a.class[ci], n
 		}
 	}

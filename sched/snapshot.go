@@ -18,6 +18,7 @@ type (
 	snapshot struct {
 		Version int                     `json:"version"`
 		Now     time.Time               `json:"now"`
+		Before  time.Time               `json:"before,omitzero"`
 		Seq     int64                   `json:"seq"`
 		Next    dovetail.RunID          `json:"next"`
 		Config  dovetail.Config         `json:"config"`
@@ -33,25 +34,31 @@ type (
 		Draining bool `json:"draining,omitempty"`
 	}
 	runState struct {
-		Spec      dovetail.Run        `json:"spec"` // without its application
-		App       int                 `json:"appIndex"`
-		State     dovetail.State      `json:"state"`
-		Reason    dovetail.ReasonCode `json:"reason,omitempty"`
-		Priority  int                 `json:"priority,omitempty"`
-		Verdict   *dovetail.End       `json:"verdict,omitempty"`
-		Submitted time.Time           `json:"submitted"`
-		Waiting   time.Time           `json:"waiting"`
-		Started   time.Time           `json:"started,omitzero"`
-		Held      bool                `json:"held,omitempty"`
-		Suspended bool                `json:"suspended,omitempty"`
-		Frozen    bool                `json:"frozen,omitempty"`
-		Retries   int                 `json:"retries,omitempty"`
-		Deaths    int                 `json:"deaths,omitempty"`
-		LastDeath time.Time           `json:"lastDeath,omitzero"`
-		Regrow    time.Time           `json:"regrow,omitzero"`
-		Work      int64               `json:"work,omitempty"`
-		WorkedAt  time.Time           `json:"workedAt,omitzero"`
-		Comps     []compState         `json:"components,omitempty"`
+		Spec      dovetail.Run         `json:"spec"` // without its application
+		App       int                  `json:"appIndex"`
+		State     dovetail.State       `json:"state"`
+		Reason    dovetail.ReasonCode  `json:"reason,omitempty"`
+		Priority  int                  `json:"priority,omitempty"`
+		Verdict   *dovetail.End        `json:"verdict,omitempty"`
+		Submitted time.Time            `json:"submitted"`
+		Waiting   time.Time            `json:"waiting"`
+		Started   time.Time            `json:"started,omitzero"`
+		Held      bool                 `json:"held,omitempty"`
+		Suspended bool                 `json:"suspended,omitempty"`
+		Frozen    bool                 `json:"frozen,omitempty"`
+		Retries   int                  `json:"retries,omitempty"`
+		Deaths    int                  `json:"deaths,omitempty"`
+		LastDeath time.Time            `json:"lastDeath,omitzero"`
+		Regrow    time.Time            `json:"regrow,omitzero"`
+		Work      int64                `json:"work,omitempty"`
+		WorkedAt  time.Time            `json:"workedAt,omitzero"`
+		Ready     time.Time            `json:"ready,omitzero"`
+		Done      float64              `json:"done,omitempty"`
+		DoneAt    time.Time            `json:"doneAt,omitzero"`
+		Machines  []string             `json:"nodeClasses,omitempty"`
+		Choice    *dovetail.Choice     `json:"choice,omitempty"`
+		Forecast  *dovetail.Prediction `json:"prediction,omitempty"`
+		Comps     []compState          `json:"components,omitempty"`
 	}
 	compState struct {
 		Done  [numClasses]int `json:"done"`
@@ -70,7 +77,7 @@ type (
 
 // Snapshot writes the state; its format carries a version.
 func (c *Core) Snapshot() (json.RawMessage, error) {
-	s := snapshot{Version: snapshotVersion, Now: c.now, Seq: c.seq, Next: c.next, Config: c.cfg}
+	s := snapshot{Version: snapshotVersion, Now: c.now, Before: c.before, Seq: c.seq, Next: c.next, Config: c.cfg}
 	for i := range c.nodes {
 		n := c.space.Node(i)
 		s.Nodes = append(s.Nodes, nodeState{Node: c.nodes[i].Node, Down: !n.Up, Cordoned: n.Cordoned, Draining: c.nodes[i].draining})
@@ -102,6 +109,7 @@ func (r *run) save(app int) runState {
 		Spec: spec, App: app, State: r.state, Reason: r.reason, Priority: r.priority, Verdict: r.verdict,
 		Submitted: r.submitted, Waiting: r.waiting, Started: r.started, Held: r.held, Suspended: r.suspended, Frozen: r.frozen,
 		Retries: r.retries, Deaths: r.deaths, LastDeath: r.lastDeath, Regrow: r.regrow, Work: r.work, WorkedAt: r.workedAt,
+		Ready: r.ready, Done: r.done, DoneAt: r.doneAt, Machines: r.machines, Choice: r.choice, Forecast: r.forecast,
 	}
 	for ci := range r.comps {
 		p := compState{Done: r.comps[ci].done}
@@ -126,7 +134,7 @@ func Restore(data json.RawMessage) (*Core, error) {
 	if err != nil {
 		return nil, fmt.Errorf("snapshot of the core: %w", err)
 	}
-	c.now, c.seq, c.next = s.Now, s.Seq, s.Next
+	c.now, c.before, c.seq, c.next = s.Now, s.Before, s.Seq, s.Next
 	for _, o := range s.Outlook {
 		if err := c.fitted(o, s.Now); err != nil {
 			return nil, fmt.Errorf("snapshot of the core: %w", err)
@@ -174,8 +182,10 @@ func (c *Core) load(s *runState, apps []*dovetail.Application) error {
 		id: spec.ID, spec: &spec, app: a, state: s.State, reason: s.Reason, priority: s.Priority, verdict: s.Verdict,
 		submitted: s.Submitted, waiting: s.Waiting, started: s.Started, held: s.Held, suspended: s.Suspended, frozen: s.Frozen,
 		retries: s.Retries, deaths: s.Deaths, lastDeath: s.LastDeath, regrow: s.Regrow, work: s.Work, workedAt: s.WorkedAt,
+		ready: s.Ready, done: s.Done, doneAt: s.DoneAt, machines: s.Machines, choice: s.Choice, forecast: s.Forecast,
 	}
 	c.runs[r.id] = r
+	c.size(r)
 	if r.verdict != nil && r.state != dovetail.Stopping {
 		c.verdicts = append(c.verdicts, r)
 	}
@@ -190,6 +200,9 @@ func (c *Core) load(s *runState, apps []*dovetail.Application) error {
 		return fmt.Errorf("it has %d components and its application %d", len(s.Comps), len(a.shapes))
 	}
 	c.serving = append(c.serving, r)
+	if r.choice != nil {
+		c.aimed = append(c.aimed, r)
+	}
 	if a.spec.MaxRuntime > 0 {
 		c.limited = append(c.limited, r)
 	}

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dovetail-sched/dovetail"
 )
@@ -56,12 +57,38 @@ func (c *Core) Validate() []Violation {
 		a.require(r.id == id && id < c.next, 4, "run %d is filed as %d", r.id, id)
 		if r.state == dovetail.Queued {
 			waiting++
+			a.require(r.choice == nil, 17, "run %d waits and has a choice", id)
 			a.require(r.live == 0 && r.elastic == 0 && r.comps == nil, 5, "run %d waits and holds replicas", id)
 		}
 	}
+	a.choices()
 	a.require(waiting == c.line.n, 4, "%d runs wait, counted %d", waiting, c.line.n)
 	a.require(waiting+len(c.serving) == len(c.runs), 4, "%d runs wait, %d are in service, %d are known", waiting, len(c.serving), len(c.runs))
 	return a.found
+}
+
+// choices checks those of runs in service and of those that have ended since anybody asked.
+func (a *audit) choices() {
+	for _, r := range a.c.gone {
+		a.require(r.choice == nil || r.choice.Closed != "", 17, "run %d has ended and its choice is open", r.id)
+	}
+	for i, r := range a.c.aimed {
+		a.require(i == 0 || a.c.aimed[i-1].id < r.id, 9, "run %d is not among those with a choice once", r.id)
+		a.require(r.choice != nil && a.c.runs[r.id] == r, 9, "run %d is among those with a choice", r.id)
+	}
+	for _, r := range a.c.serving {
+		_, listed := slices.BinarySearchFunc(a.c.aimed, r.id, byID)
+		a.require(listed == (r.choice != nil), 9, "run %d has a choice and nobody knows, or none", r.id)
+		if r.choice == nil {
+			continue
+		}
+		low, high := r.app.scales()
+		a.require(r.choice.Run == r.id && r.choice.Closed == "", 17, "run %d is in service and its choice is %+v", r.id, *r.choice)
+		a.require(low <= r.choice.ScaleOut && r.choice.ScaleOut <= high, 18, "run %d: scale-out %d is not in %d..%d", r.id, r.choice.ScaleOut, low, high)
+		n := r.comps[r.app.scaled].want[elastic]
+		a.require(n <= r.mayUse(r.app.scaled), 18, "run %d: %d elastic replicas are above its ceiling of %d", r.id, n, r.choice.ScaleOut)
+		a.require(r.done >= 0, 19, "run %d has done %g of its work", r.id, r.done)
+	}
 }
 
 // nodes checks what nodes hold against what runs hold.
