@@ -95,35 +95,3 @@ func weighted(columns [][]float64, weights []float64) [][]float64 {
 	}
 	return out
 }
-
-// Leverage returns for each observation the diagonal of A(AᵀA)⁻¹Aᵀ, in [0,1]: how much of its fitted value it determines itself.
-// Columns that depend on others add nothing. They must be finite and of equal length.
-func Leverage(columns [][]float64) []float64 {
-	if len(columns) == 0 {
-		return nil
-	}
-	n := len(columns[0])
-	lever := make([]float64, n)
-	var basis [][]float64
-	for _, c := range weighted(columns, nil) {
-		scale(c, norm(c))
-		for range 2 { // the second time removes what rounding left
-			for _, b := range basis {
-				s := dot(b, c)
-				for i := range c {
-					c[i] -= float64(s * b[i])
-				}
-			}
-		}
-		length := norm(c)
-		if length <= rankTest {
-			continue
-		}
-		scale(c, length)
-		basis = append(basis, c)
-		for i, v := range c {
-			lever[i] += float64(v * v)
-		}
-	}
-	return lever
-}

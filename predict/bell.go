@@ -50,7 +50,7 @@ func (m *classic) smooth(o Options) (*fit.Ties, error) {
 	for i := range m.kept.points {
 		p := &m.kept.points[i]
 		x[i] = p.x
-		y[i] = p.y * (m.form.alone(p.x) / m.form.runtime(p, m.kept.size(p)))
+		y[i] = p.y / m.form.longer(p, m.kept.size(p))
 	}
 	weights := make([]float64, n)
 	for i, v := range y {
@@ -69,7 +69,7 @@ func (m *classic) useLocal(ties *fit.Ties, h float64, o Options) {
 	m.report.SSE = 0
 	for i, w := range m.kept.weights(o) {
 		p := &m.kept.points[i]
-		miss := ties.Local(p.x, h)/m.form.alone(p.x)*m.form.runtime(p, m.kept.size(p)) - p.y
+		miss := float64(ties.Local(p.x, h)*m.form.longer(p, m.kept.size(p))) - p.y
 		m.report.SSE += float64(w * miss * miss)
 	}
 }

@@ -61,7 +61,18 @@ func (f *form) runtime(p *point, size float64) float64 {
 	return grown / rate
 }
 
-// classes returns how many classes of neighbours the form knows: those of the points if it is to learn of neighbours.
+// longer returns by how much a point takes longer than a run without neighbours would, at its average scale-out, of an input of the
+// reference size.
+func (f *form) longer(p *point, size float64) float64 {
+	if p.steps != nil {
+		if ratio := f.runtime(p, size) / f.alone(p.x); positive(ratio) {
+			return ratio
+		}
+	}
+	return float64(f.factor(p.x, p.over) * f.grown(size))
+}
+
+// neighbours returns how many classes of neighbours the form knows: those of the points if it is to learn of neighbours.
 func (d *samples) neighbours(beside bool) int {
 	if beside {
 		return len(d.classes)

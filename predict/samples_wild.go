@@ -3,13 +3,13 @@ package predict
 import (
 	"math"
 	"slices"
-
-	"github.com/dovetail-sched/dovetail/fit"
 )
 
 const (
 	fewestJudged = 4    // runs of which one may be taken for wild
 	wildFrom     = 3.5  // standardised residual beyond which a run is
+	fewRuns      = 20   // up to which a run is judged by a form that was fitted without it
+	edgeDoubt    = 2.0  // by which it counts less if it would have to be extrapolated to: more often the form is wrong there than the run
 	leastSpread  = 0.05 // relative spread of runtimes that is assumed at least: few runs that lie on a curve by chance judge nobody
 )
 
@@ -42,7 +42,10 @@ func (d *samples) learn(beside bool, o Options) (*learned, error) {
 		return l, err
 	}
 	for range max(1, len(d.points)/5) {
-		i := l.kept.wildest(l.form, sized)
+		i, err := l.kept.wildest(l.form, o)
+		if err != nil {
+			return nil, err
+		}
 		if i < 0 {
 			break
 		}
@@ -60,77 +63,50 @@ func (d *samples) learn(beside bool, o Options) (*learned, error) {
 }
 
 // wildest returns the point with the largest standardised leave-one-out residual, or -1 if none is beyond what is taken for wild.
-// Residuals are relative to the runtime. Points that the form goes through because they alone determine a parameter are not judged.
-func (d *samples) wildest(f *form, sized bool) int {
-	lever := d.leverage(f, sized)
-	misses := make([]float64, 0, len(d.points))
-	all := make([]float64, len(d.points))
+// Residuals are of the logarithm of the runtime. Where runs are few, the form is fitted afresh without the point, as one in five bends
+// it; where they are many, it hardly does.
+func (d *samples) wildest(f *form, o Options) (int, error) {
+	worst, most := -1, wildFrom
 	for i := range d.points {
-		p := &d.points[i]
-		all[i] = -1
-		if free := 1 - lever[i]; free > 1e-6 {
-			all[i] = math.Abs(f.runtime(p, d.size(p))/p.y-1) / free
-			misses = append(misses, all[i])
+		without := f
+		if len(d.points) <= fewRuns {
+			var err error
+			rest := d.only(func(k int) bool { return k != i })
+			if without, err = rest.fit(len(f.slow)/2, f.beta, o, [][]float64{f.slow}); err != nil {
+				return -1, err
+			}
+		}
+		miss, spread := d.judge(without, i)
+		if d.edge(i) {
+			spread *= edgeDoubt
+		}
+		if miss > float64(most*spread) {
+			worst, most = i, miss/spread
 		}
 	}
-	if len(misses) < 2 {
-		return -1
-	}
-	worst := 0
-	for i, m := range all {
-		if m > all[worst] {
-			worst = i
-		}
-	}
-	slices.Sort(misses)
-	misses = misses[:len(misses)-1]
-	spread := max(leastSpread, median(misses)*1.4826) // of normal residuals the median is the 1.4826th part of their deviation
-	if all[worst] <= float64(wildFrom*spread) {
-		return -1
-	}
-	return worst
+	return worst, nil
 }
 
-// median of numbers that rise.
-func median(v []float64) float64 {
-	n := len(v)
-	return (v[(n-1)/2] + v[n/2]) / 2
+// edge reports whether a point is the only one at the smallest or at the largest scale-out.
+func (d *samples) edge(i int) bool {
+	last := len(d.points) - 1
+	return i == 0 && d.points[1].x > d.points[0].x || i == last && d.points[last-1].x < d.points[last].x
 }
 
-// leverage returns how much of its own fitted value each point determines, in [0,1], with relative weights: the diagonal of
-// J(JᵀJ)⁻¹Jᵀ for the parameters that are not at their bound.
-func (d *samples) leverage(f *form, sized bool) []float64 {
-	columns := d.jacobian(f, sized)
-	for _, c := range columns {
-		for i := range c {
-			c[i] /= d.points[i].y
+// judge returns by how much a form misses a point, and the spread of the others about it: 1.4826 times the median, which is the
+// standard deviation if they are normal.
+func (d *samples) judge(f *form, i int) (miss, spread float64) {
+	others := make([]float64, 0, len(d.points)-1)
+	for k := range d.points {
+		p := &d.points[k]
+		off := math.Abs(math.Log(f.runtime(p, d.size(p)) / p.y))
+		if k == i {
+			miss = off
+		} else {
+			others = append(others, off)
 		}
 	}
-	return fit.Leverage(columns)
-}
-
-// jacobian returns the derivatives of the runtimes of all points by the parameters that are not 0, and by the growth with the input
-// if it is sized.
-func (d *samples) jacobian(f *form, sized bool) [][]float64 {
-	b := bilinear{columns: d.design(len(f.slow)/2, f.beta, f)}
-	var columns [][]float64
-	for j, t := range f.theta {
-		if t > 0 {
-			columns = append(columns, b.times(j, f.slow, make([]float64, len(d.points))))
-		}
-	}
-	for c, s := range f.slow {
-		if s > 0 {
-			columns = append(columns, b.sum(c+1, f.theta[:], make([]float64, len(d.points))))
-		}
-	}
-	if sized && f.beta > 0 {
-		growth := make([]float64, len(d.points))
-		for i := range d.points {
-			p := &d.points[i]
-			growth[i] = f.runtime(p, d.size(p)) * math.Log(d.size(p))
-		}
-		columns = append(columns, growth)
-	}
-	return columns
+	slices.Sort(others)
+	n := len(others)
+	return miss, max(leastSpread, 1.4826*(others[(n-1)/2]+others[n/2])/2)
 }

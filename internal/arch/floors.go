@@ -16,7 +16,7 @@ func floors() []floor {
 		{"fit", 0},
 		{"predict", 1}, {"policy", 1}, {"alloc", 1}, {"place", 1}, {"expand", 1},
 		{"sched", 2},
-		{"engine", 3}, {"engine/storetest", 3}, {"engine/backendtest", 3}, {"learn", 3}, {"describe", 3}, {"report", 3}, {"trace", 3},
+		{"predict/predicttest", 3}, {"engine", 3}, {"engine/storetest", 3}, {"engine/backendtest", 3}, {"learn", 3}, {"describe", 3}, {"report", 3}, {"trace", 3},
 		{"sim", 3}, {"sim/*", 3},
 		{"internal/store", 4}, {"internal/store/*", 4}, {"internal/backend/*", 4}, {"internal/httpapi", 4}, {"client", 4}, {"internal/example", 4}, {"study", 4},
 		{"internal/cli", 5}, {"cmd/*", 5}, {"test/*", 5}, {"examples/*", 5},
@@ -111,7 +111,7 @@ func floorRule(dir string, number int, test bool, target string) string {
 		other = strings.TrimPrefix(target, Module+"/")
 	}
 	theirs, ok := FloorOf(other)
-	suite := other == "engine/storetest" || other == "engine/backendtest"
+	suite := isSuite(other)
 	switch {
 	case !ok:
 		return "imports " + other + ", which is on no floor"
@@ -138,6 +138,11 @@ func floorRule(dir string, number int, test bool, target string) string {
 		": only lower floors may be imported; move what both need down, or turn the call round with an interface at the consumer"
 }
 
+// isSuite reports whether a directory holds a conformance suite: tests that other packages run.
+func isSuite(dir string) bool {
+	return dir == "engine/storetest" || dir == "engine/backendtest" || dir == "predict/predicttest"
+}
+
 // adapterRule keeps adapters apart. Those of one kind may share what lies in the directory above them. Their tests may use
 // the client, which is how a server is spoken to, and the memory store, which stands in for any.
 func adapterRule(dir string, test bool, other string) string {
@@ -156,7 +161,7 @@ func libraryRule(dir string, number int, test bool, target string) string {
 	}
 	lib := libraries()[i]
 	switch {
-	case lib.dir == testsOnly && (test || dir == "engine/storetest" || dir == "engine/backendtest"):
+	case lib.dir == testsOnly && (test || isSuite(dir)):
 		return ""
 	case lib.dir == testsOnly:
 		return "library " + lib.path + " is for tests only"
