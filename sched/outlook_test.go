@@ -11,7 +11,11 @@ func outlookOf(class string, input int64, n int, seconds func(x int) float64) do
 	o := dovetail.Outlook{Class: class, InputSize: input, Model: "test", Runs: 10, Levels: []float64{.5}}
 	for x := 1; x <= n; x++ {
 		o.ScaleOuts = append(o.ScaleOuts, x)
-		o.Alone = append(o.Alone, []float64{seconds(x)})
+		row := []float64{0}
+		if seconds != nil {
+			row[0] = seconds(x)
+		}
+		o.Alone = append(o.Alone, row)
 	}
 	return o
 }
