@@ -52,7 +52,7 @@ type ClassModel struct {
 
 // LeftOut counts finished runs of a class that nothing is learned from.
 type LeftOut struct {
-	Why  string `json:"why"` // failed, cancelled, timedout, lost, preempted, older
+	Why  string `json:"why"` // failed, cancelled, timedout, lost, preempted, incomplete, older
 	Runs int    `json:"runs"`
 }
 

@@ -36,7 +36,7 @@ func (e *environment) writeCurve(w io.Writer, c *dovetail.Curve) error {
 			row = append(row, bandText(p.Low80, p.High80), bandText(p.Low95, p.High95))
 		}
 		if p.Probability != nil {
-			row = append(row, percent(*p.Probability))
+			row = append(row, meetsText(p))
 		}
 		mark := " "
 		if q := c.Chosen; q != nil && q.ScaleOut == p.ScaleOut {
@@ -53,20 +53,38 @@ func (e *environment) writeCurve(w io.Writer, c *dovetail.Curve) error {
 	return e.writePick(w, c)
 }
 
+// meetsText says whether a target is met: how surely, if the model knows.
+func meetsText(p *dovetail.CurvePoint) string {
+	switch {
+	case p.Spread():
+		return percent(*p.Probability)
+	case *p.Probability == 1:
+		return "yes"
+	}
+	return "no"
+}
+
 // writePick says in a sentence which scale-out to take.
 func (e *environment) writePick(w io.Writer, c *dovetail.Curve) error {
 	q := c.Chosen
 	if q == nil {
 		return nil
 	}
-	var err error
-	if q.Infeasible {
-		_, err = fmt.Fprintf(w, "\nNo scale-out from %d to %d meets %s with %s or more: at the most, %d, it is met with %s.\n",
-			c.Points[0].ScaleOut, c.Points[len(c.Points)-1].ScaleOut, secondsText(c.Target), percent(c.Confidence), q.ScaleOut, percent(q.Probability))
-	} else {
-		_, err = fmt.Fprintf(w, "\nTake %s: the fewest that meet %s with %s or more (%s).\n",
-			plural(q.ScaleOut, "replica", "replicas"), secondsText(c.Target), percent(c.Confidence), percent(q.Probability))
+	low, high := c.Points[0].ScaleOut, c.Points[len(c.Points)-1].ScaleOut
+	take, within, wanted := plural(q.ScaleOut, "replica", "replicas"), secondsText(c.Target), percent(c.Confidence)
+	text := ""
+	switch spread := c.Points[0].Spread(); {
+	case spread && q.Infeasible:
+		text = fmt.Sprintf("No scale-out from %d to %d meets %s with %s or more: at the most, %d, it is met with %s.",
+			low, high, within, wanted, q.ScaleOut, percent(q.Probability))
+	case spread:
+		text = fmt.Sprintf("Take %s: the fewest that meet %s with %s or more (%s).", take, within, wanted, percent(q.Probability))
+	case q.Infeasible:
+		text = fmt.Sprintf("No scale-out from %d to %d has a median within %s; there are %s at the most.", low, high, within, take)
+	default:
+		text = fmt.Sprintf("Take %s: the fewest with a median within %s. This model does not know how sure that is.", take, within)
 	}
+	_, err := fmt.Fprintf(w, "\n%s\n", text)
 	return err
 }
 

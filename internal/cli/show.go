@@ -21,7 +21,7 @@ func newShow(e *environment, run func(context.Context, *runOptions) error) *cobr
 	return oneRunCommand(&cobra.Command{
 		Use:   "show RUN",
 		Short: "Show all there is to know about a run",
-		Long:  "Show all there is to know about a run: its state, its replicas and where they are, its addresses.",
+		Long:  "Show all there is to know about a run: its state, what was predicted and whether it\nmeets its target, its replicas and where they are, its addresses.",
 		Example: `  dovetail show 12
   dovetail show wordcount-12 -o yaml`,
 		ValidArgsFunction: e.completeRuns(),
@@ -83,23 +83,24 @@ func (e *environment) writeRun(w io.Writer, d *client.RunDetail) error {
 	if s.Retries != 0 {
 		retries = plural(s.Retries, "death of a core replica", "deaths of core replicas") + " survived"
 	}
-	err := list(w, e.paint,
-		[2]string{"Run", fmt.Sprintf("%d (%s)", s.ID, printable(s.Name))},
-		[2]string{"State", shown},
-		[2]string{"Application", printable(s.App) + ", " + string(s.Kind)},
-		[2]string{"Parameters", strings.Join(params, " ")},
-		[2]string{"User", printable(s.User)},
-		[2]string{"Key", printable(s.Key)},
-		[2]string{"Priority", priority},
-		[2]string{"Submitted", moment(&s.Submitted, now)},
-		[2]string{"Started", moment(s.Started, now)},
-		[2]string{"Ended", moment(s.Ended, now)},
-		[2]string{"Waited", span(waitedFor(s, now))},
-		[2]string{"Ran", ranFor(s, now)},
-		[2]string{"Core", fmt.Sprintf("%d of %d up", s.CoreUp, s.Core)},
-		[2]string{"Elastic", fmt.Sprintf("%d of %d granted up, can use %d", s.ElasticUp, s.Elastic, s.ElasticMax)},
-		[2]string{"Retries", retries},
-	)
+	pairs := [][2]string{
+		{"Run", fmt.Sprintf("%d (%s)", s.ID, printable(s.Name))},
+		{"State", shown},
+		{"Application", printable(s.App) + ", " + string(s.Kind)},
+		{"Parameters", strings.Join(params, " ")},
+		{"User", printable(s.User)},
+		{"Key", printable(s.Key)},
+		{"Priority", priority},
+		{"Submitted", moment(&s.Submitted, now)},
+		{"Started", moment(s.Started, now)},
+		{"Ended", moment(s.Ended, now)},
+		{"Waited", span(waitedFor(s, now))},
+		{"Ran", ranFor(s, now)},
+		{"Core", fmt.Sprintf("%d of %d up", s.CoreUp, s.Core)},
+		{"Elastic", fmt.Sprintf("%d of %d granted up, can use %d", s.ElasticUp, s.Elastic, s.ElasticMax)},
+		{"Retries", retries},
+	}
+	err := list(w, e.paint, append(pairs, foretold(d, now)...)...)
 	for _, name := range slices.Sorted(maps.Keys(d.URLs)) {
 		fmt.Fprintf(w, "%s  %s\n", e.paint(dim, "Open "+name), e.paint(cyan, printable(d.URLs[name])))
 	}

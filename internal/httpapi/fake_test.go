@@ -258,6 +258,9 @@ func (f *fake) History(_ context.Context, q engine.HistoryFilter) ([]dovetail.Hi
 	var found []dovetail.History
 	for _, h := range f.history {
 		next := q.Until.IsZero() || h.Status.Ended.Before(q.Until) || h.Status.Ended.Equal(q.Until) && h.Status.ID < q.Before
+		if h.Status.Ended != nil && h.Status.Ended.Before(q.Since) {
+			continue
+		}
 		if (q.App == "" || h.Status.App == q.App) && (q.Class == "" || h.Status.Class == q.Class) && next {
 			found = append(found, h)
 		}

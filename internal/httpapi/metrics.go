@@ -26,11 +26,13 @@ type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
+	outcomes *calibration
 }
 
 func newMetrics(s *server) *metrics {
 	m := &metrics{
 		server:   s,
+		outcomes: newCalibration(time.Now()),
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "dovetail_http_requests_total", Help: "Requests to the API by operation and status.",
@@ -40,13 +42,21 @@ func newMetrics(s *server) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.00025, 2, 15),
 		}, []string{"operation"}),
 	}
-	m.registry.MustRegister(m, m.requests, m.latency, collectors.NewGoCollector(),
+	m.registry.MustRegister(m, m.requests, m.latency, m.outcomes.targets, m.outcomes.ratio, m.outcomes.within, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
 func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+	metrics := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), scrapeTime)
+		defer cancel()
+		if err := m.outcomes.catchUp(ctx, m.reader); err != nil {
+			m.log.WarnContext(ctx, "metrics lack the runs that ended last", "error", err)
+		}
+		metrics.ServeHTTP(w, r)
+	})
 }
 
 // measure counts and times the requests of every operation.

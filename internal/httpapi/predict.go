@@ -15,6 +15,7 @@ import (
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/describe"
 	"github.com/dovetail-sched/dovetail/engine"
+	"github.com/dovetail-sched/dovetail/learn"
 	"github.com/dovetail-sched/dovetail/predict"
 	"github.com/dovetail-sched/dovetail/sched"
 )
@@ -41,6 +42,39 @@ func (s *server) registerPredict(api huma.API) {
 	op := operation(http.MethodGet, "/v1/predictions", "predict", "Say how long runs will take by scale-out, and which scale-out meets a target", "runs")
 	op.Description = "From what was learned of finished runs of the job class. Nothing is fitted for the answer."
 	huma.Register(api, op, s.predict)
+
+	op = operation(http.MethodGet, "/v1/models", "models", "Say what predictions of an application rest on", "runs")
+	op.Description = "Class by class: the model, the runs it learned from, how well it predicts each of them from the others, and what neighbours do. " +
+		"That takes a while: it is computed for the answer."
+	huma.Register(api, op, s.models)
+}
+
+// modelsInput asks what predictions rest on.
+type modelsInput struct {
+	App   string `query:"app" maxLength:"253" doc:"Name of the application"`
+	Class string `query:"class" doc:"In place of app: one job class"`
+}
+
+type modelsOutput struct{ Body modelsBody }
+
+type modelsBody struct {
+	Models []dovetail.ClassModel `json:"models" nullable:"false" doc:"In order of class"`
+}
+
+func (s *server) models(ctx context.Context, in *modelsInput) (*modelsOutput, error) {
+	if (in.App == "") == (in.Class == "") {
+		return nil, s.failure(ctx, dovetail.Errorf(dovetail.Invalid, "of what? Expected app or class"))
+	}
+	var outlooks []*dovetail.Outlook // nobody changes them
+	err := s.engine.Inspect(ctx, func(c *sched.Core, _ time.Time) { outlooks = c.Outlooks() })
+	if err != nil {
+		return nil, s.failure(ctx, err)
+	}
+	all, err := learn.Models(ctx, s.reader, outlooks, in.App, in.Class)
+	if err != nil {
+		return nil, s.failure(ctx, err)
+	}
+	return &modelsOutput{Body: modelsBody{Models: filled(all)}}, nil
 }
 
 func (s *server) predict(ctx context.Context, in *predictInput) (*predictOutput, error) {
@@ -60,7 +94,7 @@ func (s *server) predict(ctx context.Context, in *predictInput) (*predictOutput,
 		return nil, s.failure(ctx, err)
 	}
 	c.App, c.Class, c.Model, c.Runs, c.Overlaps = in.App, o.Class, o.Model, o.Runs, overlaps
-	c.App = cmp.Or(c.App, appOf(o.Class))
+	c.App = cmp.Or(c.App, dovetail.AppOf(o.Class))
 	c.InputSize = cmp.Or(in.InputSize, o.InputSize)
 	c.Points, c.Chosen = predict.Curve(xs, func(x int) predict.Distribution {
 		return predict.Runtime(o, float64(x), overlaps)
@@ -121,7 +155,7 @@ func (s *server) outlook(ctx context.Context, in *predictInput) (*dovetail.Outlo
 			return
 		}
 		for _, o := range c.Outlooks() {
-			if in.Class == "" && appOf(o.Class) == in.App {
+			if in.Class == "" && dovetail.AppOf(o.Class) == in.App {
 				others = append(others, o.Class)
 			}
 		}
@@ -182,12 +216,6 @@ func (s *server) application(ctx context.Context, name string) (*dovetail.Applic
 		return run.App, nil
 	}
 	return nil, nil //nolint:nilnil // there is none
-}
-
-// appOf returns the application of a job class.
-func appOf(class string) string {
-	app, _, _ := strings.Cut(class, "?")
-	return app
 }
 
 // scaleOuts returns those that are asked about: within those that the class can have.
