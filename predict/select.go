@@ -1,6 +1,9 @@
 package predict
 
-import "github.com/dovetail-sched/dovetail"
+import (
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/fit"
+)
 
 // Few is how many runs a class needs before its outlook is trusted; until then Bootstrap explores (seed 001, section III-B).
 const Few = 6
@@ -22,7 +25,7 @@ func Select(low, high int, confidence float64, meets func(scaleOut int) float64)
 // Bootstrap returns the scale-out of a run of a class of which fewer than Few have finished: between low and high, for a target in
 // seconds, after these runs in the order they ran. The first runs at high, the second half-way down to low, the third half-way on to where the target should lie (the
 // public code of Bell's authors); from the fourth on Ernest, fitted to all of them without weights and without a look at overlaps, picks the smallest
-// scale-out that meets the target; high if none does.
+// scale-out that meets the target; high if none does, or if runtimes are not numbers.
 func Bootstrap(first []dovetail.Stretch, low, high int, target float64) int {
 	switch len(first) {
 	case 0:
@@ -39,7 +42,20 @@ func Bootstrap(first []dovetail.Stretch, low, high int, target float64) int {
 		}
 		return within((small.ScaleOut+large.ScaleOut)/2, low, high)
 	}
-	return high
+	columns, seconds := make([][]float64, 4), make([]float64, len(first))
+	for i, s := range first {
+		for j, v := range basis(float64(s.ScaleOut)) {
+			columns[j] = append(columns[j], v)
+		}
+		seconds[i] = s.Seconds
+	}
+	ernest, err := fit.NNLS(columns, seconds, nil)
+	if err != nil {
+		return high
+	}
+	f := form{theta: [4]float64(ernest.X)}
+	x, _, _ := Select(low, high, 1, func(x int) float64 { return Exactly(f.alone(float64(x))).AtMost(target) })
+	return x
 }
 
 func within(x, low, high int) int { return min(max(x, low), high) }
