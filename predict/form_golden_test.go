@@ -120,29 +120,6 @@ func TestFormGoldens(t *testing.T) {
 	}
 }
 
-func BenchmarkForm(b *testing.B) {
-	s, err := gather(manyRuns())
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if _, err := s.fit(1, 0, Options{}, starts(1)); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// manyRuns is 200 runs at 24 scale-outs beside one neighbour.
-func manyRuns() []Sample {
-	var runs []Sample
-	for i := range 200 {
-		x, ov := float64(1+i%24), float64(i*37%101)/100
-		noise := 1 + 0.03*math.Sin(float64(i*i))
-		runs = append(runs, Sample{ScaleOut: x, Runtime: (40 + 900/x + 3*x) * (1 + (0.5+0.7/x)*ov) * noise, Overlaps: []dovetail.Overlap{{Class: "k", Ratio: ov}}})
-	}
-	return runs
-}
-
 // fitted fits a method as in the papers.
 func fitted(t *testing.T, m Method, samples []Sample) Model {
 	t.Helper()

@@ -58,7 +58,7 @@ func gather(from []Sample) (samples, error) {
 	if len(d.points) == 0 {
 		return samples{}, errNoSamples
 	}
-	slices.SortStableFunc(d.points, comparePoints)
+	slices.SortFunc(d.points, comparePoints)
 	d.dropIdle()
 	d.ref = commonest(d.points)
 	return d, nil

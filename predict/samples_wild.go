@@ -64,49 +64,52 @@ func (d *samples) learn(beside bool, o Options) (*learned, error) {
 
 // wildest returns the point with the largest standardised leave-one-out residual, or -1 if none is beyond what is taken for wild.
 // Residuals are of the logarithm of the runtime. Where runs are few, the form is fitted afresh without the point, as one in five bends
-// it; where they are many, it hardly does.
+// it, and the spread is that of the others; where they are many, one of them hardly changes either.
 func (d *samples) wildest(f *form, o Options) (int, error) {
 	worst, most := -1, wildFrom
+	off := d.misses(f)
+	spread := spreadOf(slices.Clone(off))
 	for i := range d.points {
-		without := f
 		if len(d.points) <= fewRuns {
-			var err error
 			rest := d.only(func(k int) bool { return k != i })
-			if without, err = rest.fit(len(f.slow)/2, f.beta, o, [][]float64{f.slow}); err != nil {
+			without, err := rest.fit(len(f.slow)/2, f.beta, o, [][]float64{f.slow})
+			if err != nil {
 				return -1, err
 			}
+			off = d.misses(without)
+			spread = spreadOf(slices.Delete(slices.Clone(off), i, i+1))
 		}
-		miss, spread := d.judge(without, i)
+		standardised := off[i] / spread
 		if d.edge(i) {
-			spread *= edgeDoubt
+			standardised /= edgeDoubt
 		}
-		if miss > float64(most*spread) {
-			worst, most = i, miss/spread
+		if standardised > most {
+			worst, most = i, standardised
 		}
 	}
 	return worst, nil
+}
+
+// misses returns by how much a form misses each point.
+func (d *samples) misses(f *form) []float64 {
+	off := make([]float64, len(d.points))
+	for i := range d.points {
+		p := &d.points[i]
+		off[i] = math.Abs(math.Log(f.runtime(p, d.size(p)) / p.y))
+	}
+	return off
+}
+
+// spreadOf returns 1.4826 times the median, which is the standard deviation of what is normal about 0, and at least what is always
+// assumed. It sorts the misses.
+func spreadOf(off []float64) float64 {
+	slices.Sort(off)
+	n := len(off)
+	return max(leastSpread, 1.4826*(off[(n-1)/2]+off[n/2])/2)
 }
 
 // edge reports whether a point is the only one at the smallest or at the largest scale-out.
 func (d *samples) edge(i int) bool {
 	last := len(d.points) - 1
 	return i == 0 && d.points[1].x > d.points[0].x || i == last && d.points[last-1].x < d.points[last].x
-}
-
-// judge returns by how much a form misses a point, and the spread of the others about it: 1.4826 times the median, which is the
-// standard deviation if they are normal.
-func (d *samples) judge(f *form, i int) (miss, spread float64) {
-	others := make([]float64, 0, len(d.points)-1)
-	for k := range d.points {
-		p := &d.points[k]
-		off := math.Abs(math.Log(f.runtime(p, d.size(p)) / p.y))
-		if k == i {
-			miss = off
-		} else {
-			others = append(others, off)
-		}
-	}
-	slices.Sort(others)
-	n := len(others)
-	return miss, max(leastSpread, 1.4826*(others[(n-1)/2]+others[n/2])/2)
 }

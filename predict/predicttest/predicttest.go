@@ -15,7 +15,7 @@ import (
 )
 
 // levels at which distributions are looked at.
-var levels = []float64{0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99}
+var levels = []float64{0.01, 0.1, 0.5, 0.9, 0.99}
 
 // Run tests a method.
 func Run(t *testing.T, m predict.Method) {
@@ -92,7 +92,7 @@ func drawSamples(t *rapid.T) []predict.Sample {
 		}
 		return s
 	})
-	return append([]predict.Sample{{ScaleOut: 4, Runtime: 100}}, rapid.SliceOfN(one, 0, 14).Draw(t, "runs")...)
+	return append([]predict.Sample{{ScaleOut: 4, Runtime: 100}}, rapid.SliceOfN(one, 0, 10).Draw(t, "runs")...)
 }
 
 // testLaws: whatever the runs, a fit succeeds, accounts for all of them and leaves them as they were; it is repeatable; and every
@@ -115,7 +115,7 @@ func testLaws(t *testing.T, m predict.Method) {
 			t.Fatalf("report %+v, the second time %+v", r, again.Report())
 		}
 		for _, at := range []predict.At{
-			{ScaleOut: 1}, {ScaleOut: 4}, {ScaleOut: 7.5}, {ScaleOut: 200}, {ScaleOut: 4, Input: 1e3},
+			{ScaleOut: 1}, {ScaleOut: 7.5}, {ScaleOut: 200}, {ScaleOut: 4, Input: 1e3},
 			{ScaleOut: 4, Overlaps: []dovetail.Overlap{{Class: "k", Ratio: 1}}},
 			{ScaleOut: 4, Overlaps: []dovetail.Overlap{{Class: "nobody", Ratio: 1}}},
 		} {
