@@ -17,7 +17,7 @@ func bayesErnest() Method {
 		Name: "bayes-ernest",
 		Text: "Ernest's curves with probabilities: medians and quantiles from few runs; neighbours are ignored",
 		Fit: func(samples []Sample, _ Options) (Model, error) {
-			return fitBayes("bayes-ernest", specified(), samples, false)
+			return fitBayes("bayes-ernest", calibrated(), samples, false)
 		},
 	}
 }
@@ -30,7 +30,19 @@ func bayesCoBell() Method {
 		Name: "bayes-cobell",
 		Text: "as bayes-ernest, and slowed down by neighbours as in CoBell: a + b/x for each class, overlaps add up",
 		Fit: func(samples []Sample, _ Options) (Model, error) {
-			return fitBayes("bayes-cobell", specified(), samples, true)
+			return fitBayes("bayes-cobell", calibrated(), samples, true)
+		},
+	}
+}
+
+// Reference returns bayes-ernest as it was first specified, before its prior was calibrated on real runs. It is no model to choose,
+// but what the experiment compares with.
+func Reference() Method {
+	return Method{
+		Name: "reference",
+		Text: "bayes-ernest before calibration",
+		Fit: func(samples []Sample, _ Options) (Model, error) {
+			return fitBayes("reference", specified(), samples, false)
 		},
 	}
 }
@@ -47,7 +59,7 @@ type bayesModel struct {
 
 // fitBayes weighs the combinations of a prior by samples. A run whose scale-out varied did the share t/f(x) of its work in a time t
 // at scale-out x, where f is the runtime at x: it is taken as a run at its average scale-out, as long as if all of its work had been
-// done there. f is first 1/x, and then what was fitted.
+// done there. f is first what the other runs say (1/x if there are none), and then what was fitted, until that changes nothing.
 func fitBayes(name string, prior *bayesPrior, samples []Sample, beside bool) (*bayesModel, error) {
 	m := &bayesModel{name: name}
 	for i := range samples {
@@ -63,24 +75,50 @@ func fitBayes(name string, prior *bayesPrior, samples []Sample, beside bool) (*b
 		m.classes = neighbourClasses(m.samples)
 	}
 	m.typical = typicalInput(m.samples)
-	varied := slices.ContainsFunc(m.samples, func(s Sample) bool { return len(s.Steps) > 0 })
-	rounds := 1
-	if varied {
-		rounds = 3
+	all := m.rows()
+	varied := func(r bayesRow) bool { return len(m.samples[r.index].Steps) > 0 }
+	if !slices.ContainsFunc(all, varied) {
+		return m, m.weigh(prior, all)
 	}
-	for range rounds {
-		data := newBayesRows(m.rows())
-		settings, err := m.settings(prior, data)
-		if err != nil {
+	if steady := slices.DeleteFunc(m.rows(), varied); len(steady) > 0 {
+		all = steady
+	}
+	before := m.rows()
+	for range mostRounds {
+		if err := m.weigh(prior, all); err != nil {
 			return nil, err
 		}
-		post, err := robustPosterior(prior, data, settings)
-		if err != nil {
-			return nil, err
+		all = m.rows()
+		change := 0.0
+		for i := range all {
+			change = max(change, math.Abs(all[i].z-before[i].z))
 		}
-		m.post = post
+		before = all
+		if change < sameRuntime {
+			break
+		}
 	}
-	return m, nil
+	return m, m.weigh(prior, all)
+}
+
+const (
+	mostRounds  = 8     // of a fit to runs whose scale-out varied
+	sameRuntime = 0.005 // relative change of what they are taken for that is none
+)
+
+// weigh makes the posterior.
+func (m *bayesModel) weigh(prior *bayesPrior, rows []bayesRow) error {
+	data := newBayesRows(slices.Clone(rows))
+	settings, err := m.settings(prior, data)
+	if err != nil {
+		return err
+	}
+	post, err := robustPosterior(prior, data, settings)
+	if err != nil {
+		return err
+	}
+	m.post = post
+	return nil
 }
 
 // bayesUsable reports whether a run can be learned from.

@@ -84,7 +84,7 @@ func (p *posterior) newBlock(sigma, amp likely, curves, slows [][]float64) (bloc
 	for g, x := range p.data.sites {
 		a[g] = make([]float64, g+1)
 		for h, other := range p.data.sites[:g+1] {
-			a[g][h] = covariance(amp.value, x, other)
+			a[g][h] = p.prior.covariance(amp.value, x, other)
 		}
 		a[g][g] += float64(sigma.value*sigma.value) / p.data.weight[g]
 	}
@@ -106,11 +106,11 @@ func (p *posterior) newBlock(sigma, amp likely, curves, slows [][]float64) (bloc
 }
 
 // covariance returns that of level and deviation at two scale-outs.
-func covariance(amp, x, other float64) float64 {
+func (p *bayesPrior) covariance(amp, x, other float64) float64 {
 	far := math.Log(x/other) / deviationLong
 	k := math.Exp(-0.5 * far * far)
 	if x == other {
-		k += deviationOwn
+		k += p.own
 	}
 	return levelVariance + float64(amp*amp*k)
 }
@@ -241,7 +241,7 @@ func (p *posterior) at(x, size float64, over []float64) mixture {
 func (p *posterior) deviation(b *block, x float64) (curves, slows []float64, variance float64) {
 	w := make([]float64, len(p.data.sites))
 	for g, site := range p.data.sites {
-		w[g] = covariance(b.amp.value, x, site)
+		w[g] = p.prior.covariance(b.amp.value, x, site)
 	}
 	b.factor.Whiten(w)
 	along := func(vectors [][]float64) []float64 {
@@ -253,7 +253,7 @@ func (p *posterior) deviation(b *block, x float64) (curves, slows []float64, var
 		}
 		return of
 	}
-	variance = covariance(b.amp.value, x, x) + float64(b.sigma.value*b.sigma.value)
+	variance = p.prior.covariance(b.amp.value, x, x) + float64(b.sigma.value*b.sigma.value)
 	for _, u := range w {
 		variance -= float64(u * u)
 	}

@@ -13,6 +13,7 @@ type bayesPrior struct {
 	shapes []shape
 	sigma  []likely // standard deviation of e
 	amp    []likely // amplitude A of d
+	own    float64  // share of A² that each scale-out has on its own
 	kink   []likely // standard deviation of the change of slope dlny/dlnx at either end of the range of the runs; nil: none
 	a, b   []likely
 	beta   []likely
@@ -34,7 +35,6 @@ const (
 	shapeStep     = 4     // weights are quarters
 	shapeSquare   = 0.1   // a quarter of weight on (12/x)² makes a shape ten times less likely
 	deviationLong = 0.8   // length scale of d, in ln x
-	deviationOwn  = 0.05  // share of A² that a scale-out has on its own
 	levelVariance = 100.0 // of c
 	wildNoise     = 400.0 // factor on the variance of the noise of a run that is taken for wild
 	wildBeyond    = 3.5   // standard deviations from what the other runs say
@@ -47,12 +47,21 @@ func specified() *bayesPrior {
 		shapes: simplexShapes(),
 		sigma:  probabilities([]float64{.015, .04, .1, .25}, []float64{2, 3, 1, .4}),
 		amp:    probabilities([]float64{.05, .15, .4}, []float64{1, 1, .6}),
+		own:    .05,
 		a:      exponential([]float64{0, .1, .2, .35, .5, .75, 1, 1.5, 2.5}, .5),
 		b:      exponential([]float64{0, 1, 3, 7}, 1.5),
 		// Of our own: work grows with the input mostly in proportion, but may have a fixed part or grow faster.
-		beta: probabilities([]float64{0, .25, .5, .75, 1, 1.25, 1.5, 2}, []float64{1, 1, 1, 2, 3, 2, 1, .5}),
+		beta: probabilities([]float64{0, .25, .5, .6, .7, .8, .9, 1, 1.1, 1.25, 1.5, 2}, []float64{2, 2, 2, 1, 1, 2, 2, 4, 2, 2, 2, 1}),
 		drop: 1e-7,
 	}
+	return p
+}
+
+// calibrated returns the prior that is in use.
+func calibrated() *bayesPrior {
+	p := specified()
+	p.own = 0.01
+	p.kink = probabilities([]float64{.1, .3, .9}, []float64{2, 2, 1})
 	return p
 }
 
