@@ -67,11 +67,13 @@ func choiceText(c *dovetail.Choice) string {
 		return fmt.Sprintf("%s, to try that out: %s known yet", size, plural(c.Runs, "run is", "runs are"))
 	}
 	text := size
-	if c.Missed {
-		text += ", all that it can use: no scale-out meets it as surely as wanted"
-	}
-	if c.Known {
-		text += ", which meets it with " + percent(c.Probability)
+	switch {
+	case c.Missed && c.Known:
+		text += ", all that it can use: that meets it with " + percent(c.Probability) + ", less than wanted"
+	case c.Missed:
+		text += ", all that it can use: no scale-out is expected to meet it"
+	case c.Known:
+		text += ", which meet it with " + percent(c.Probability)
 	}
 	return fmt.Sprintf("%s (%s, from %s)", text, printable(c.Model), plural(c.Runs, "run", "runs"))
 }
