@@ -60,6 +60,7 @@ type Order struct {
 	Sized    bool // the rank depends on the size of a run
 	Shrinks  bool // the rank of a run in service changes with the work done and the replicas it holds
 	Backfill bool // runs behind one that does not fit may start
+	Reserves bool // … only if that does not delay the first of those that do not fit, as far as runtimes are predicted
 	Rank     func(j *Job, now time.Time) Rank
 }
 
@@ -82,6 +83,7 @@ func Orders() []Order {
 	orders := []Order{
 		{Name: "fifo", Rank: fifo},
 		{Name: "fifo-backfill", Rank: fifo, Backfill: true},
+		{Name: "fifo-easy", Rank: fifo, Backfill: true, Reserves: true},
 	}
 	for _, s := range []struct {
 		suffix string

@@ -9,17 +9,16 @@ import (
 // overdue is how much longer than it has run already a run is taken to run at least, if its model holds that it should have ended.
 const overdue = 1.05
 
-// Remaining returns the median of the total runtime of a run that still runs after so many seconds: the quantile at (1+F)/2, with F the
-// probability that it had ended by now; at least 1.05 × elapsed if it certainly should have. (The iteration of seed 001 would say that a run that is
-// overdue has ended.)
-func Remaining(d Distribution, elapsed float64) float64 {
-	if p := (1 + d.AtMost(elapsed)) / 2; p < 1 {
-		if total := d.Quantile(p); total > elapsed {
-			return total
+// Lasting returns the total runtime that a run which still runs after so many seconds does not exceed with probability p: the quantile at F +
+// p(1−F), with F the probability that it had ended by now; at least 1.05 × elapsed if it certainly should have. (The iteration of seed 001 would say that a run that
+// is overdue has ended.)
+func Lasting(d Distribution, elapsed, p float64) float64 {
+	if gone := d.AtMost(elapsed); gone < 1 {
+		if q := gone + float64(p*(1-gone)); q < 1 {
+			if total := d.Quantile(q); total > elapsed {
+				return total
+			}
 		}
-	}
-	if total := d.Quantile(.5); total > elapsed {
-		return total
 	}
 	return float64(overdue * elapsed)
 }
@@ -43,7 +42,7 @@ func (t Table) EndsWithin(elapsed, more float64) float64 {
 // as long. J is taken to run for the whole of its target.
 //
 // The total is the fixed point of r = f0·(1 + alpha·clamp(r−elapsed, 0, target)/r). The seed returns total/target; what it means is
-// overlap/target, which lies in [0,1]. A K that should have ended (f0 ≤ elapsed) has total f0 and no overlap: see Remaining.
+// overlap/target, which lies in [0,1]. A K that should have ended (f0 ≤ elapsed) has total f0 and no overlap: see Lasting.
 func Overlapping(f0, alpha, elapsed, target float64) (overlap, total float64) {
 	if f0 <= elapsed {
 		return 0, f0
@@ -66,6 +65,6 @@ func Ratio(o *dovetail.Outlook, factor, scaleOut, elapsed float64, class string,
 	alone := Lookup(o, scaleOut, nil).Scaled(factor)
 	beside := Lookup(o, scaleOut, []dovetail.Overlap{{Class: class, Ratio: 1}}).Scaled(factor)
 	alpha := beside.Quantile(.5)/alone.Quantile(.5) - 1
-	overlap, _ := Overlapping(Remaining(alone, elapsed), max(0, alpha), elapsed, target)
+	overlap, _ := Overlapping(Lasting(alone, elapsed, .5), max(0, alpha), elapsed, target)
 	return overlap / target
 }

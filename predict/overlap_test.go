@@ -84,14 +84,15 @@ func TestOverlappingIsWhereTheIterationEnds(t *testing.T) {
 	}
 }
 
-func TestRemaining(t *testing.T) {
+func TestLasting(t *testing.T) {
 	d := lognormal{100, .2}
-	near(t, "has just begun", predict.Remaining(d, 0), 100, 1e-12)
+	near(t, "has just begun", predict.Lasting(d, 0, .5), 100, 1e-12)
 	// Given that it is not among the 84.13 % that end within one standard deviation above the median, half of the others end by 92.07 %.
-	near(t, "is overdue", predict.Remaining(d, 100*math.Exp(.2)), d.Quantile(1-d2/2), 1e-9)
-	near(t, "should long have ended", predict.Remaining(d, 1e9), 1.05e9, 1e-12)
-	near(t, "without a spread", predict.Remaining(predict.Exactly(100), 40), 100, 0)
-	near(t, "without a spread, overdue", predict.Remaining(predict.Exactly(100), 200), 210, 1e-12)
+	near(t, "is overdue", predict.Lasting(d, 100*math.Exp(.2), .5), d.Quantile(1-d2/2), 1e-9)
+	near(t, "should long have ended", predict.Lasting(d, 1e9, .5), 1.05e9, 1e-12)
+	near(t, "with more confidence", predict.Lasting(d, 0, .9), d.Quantile(.9), 1e-9)
+	near(t, "without a spread", predict.Lasting(predict.Exactly(100), 40, .5), 100, 0)
+	near(t, "without a spread, overdue", predict.Lasting(predict.Exactly(100), 200, .5), 210, 1e-12)
 }
 
 const d2 = 0.15865525393145707 // of a normal distribution that is more than one standard deviation above the mean

@@ -36,6 +36,8 @@ type draft struct {
 	closed  bool   // in this round the allocator takes nothing back any more for those that wait
 	looked  int    // how many were blocked or skipped in this round
 	choices []chosen
+	held    *reservation // of the first run that did not fit, if the order reserves
+	spends  *run         // was let by for what is spare besides
 }
 
 // step is one change of a grant.
@@ -164,6 +166,7 @@ func (d *draft) undo() {
 	clear(d.skipped)
 	d.skipped = d.skipped[:0]
 	d.tried, d.started, d.ended, d.blocked, d.order = d.tried[:0], d.started[:0], d.ended[:0], d.blocked[:0], nil
+	d.held, d.spends = nil, nil
 	d.ends = nil // the plan has them
 }
 
@@ -285,6 +288,7 @@ func (d *draft) allocate() {
 		d.forget()
 		d.order = nil
 		d.closed, d.looked, d.skipped = false, 0, d.skipped[:0]
+		d.held, d.spends = nil, nil
 		before, had := len(d.steps), len(d.started)
 		l.Broken = d.broken()
 		d.c.share(fitter{d}, l)
@@ -307,6 +311,9 @@ func (d *draft) block(w *run) bool {
 	}
 	d.because(w, dovetail.NoCapacity)
 	d.looked++
+	if d.c.order.Reserves && d.looked == 1 {
+		d.held = d.reserve(w)
+	}
 	return d.c.order.Backfill && d.looked < backfillDepth && !d.c.overdue(w, d.now)
 }
 
@@ -463,7 +470,16 @@ func (d *draft) waiting() iter.Seq[*run] {
 	}
 	return func(yield func(*run) bool) {
 		for w := range d.c.waiting(d.now) {
-			if !w.chosen && !w.ending && d.mayEver(w) && !yield(w) {
+			if w.chosen || w.ending || !d.mayEver(w) {
+				continue
+			}
+			if d.delays(w) {
+				if d.because(w, dovetail.Behind); d.passBy() {
+					return
+				}
+				continue
+			}
+			if !yield(w) {
 				return
 			}
 		}
@@ -481,8 +497,18 @@ func (d *draft) mayEver(w *run) bool {
 	return false
 }
 
+// passBy notes that a waiting run was passed over, and reports whether those were enough.
+func (d *draft) passBy() bool {
+	d.passed = true
+	d.looked++
+	return d.looked >= backfillDepth
+}
+
 func (d *draft) start(w *run) {
 	w.chosen = true
+	if d.spends == w {
+		d.held.spare = d.held.spare.Minus(d.c.whole(w))
+	}
 	d.again = d.again || d.passed
 	d.started = append(d.started, w)
 	d.order = nil

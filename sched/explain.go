@@ -54,7 +54,8 @@ func (c *Core) position(x *dovetail.Explanation, r *run, now time.Time) {
 			x.Position = n
 			return
 		}
-		if x.Behind == 0 && (!c.order.Backfill || c.overdue(w, now)) && c.fits(w.app) {
+		reserved := c.order.Reserves && r.reason == dovetail.Behind
+		if x.Behind == 0 && (!c.order.Backfill || reserved || c.overdue(w, now)) && c.fits(w.app) {
 			x.Behind = w.id
 		}
 	}
@@ -227,6 +228,10 @@ func (c *Core) waitText(x *dovetail.Explanation, r *run, now time.Time) string {
 	case dovetail.NoNode:
 		return text + ". It would not fit the nodes that are open, were they empty; it waits for more capacity, and does not stop others."
 	case dovetail.Behind:
+		if c.order.Reserves {
+			text += fmt.Sprintf(". Policy %s lets it pass only when that does not delay run %d, as far as runtimes are predicted", c.cfg.Policy, x.Behind)
+			break
+		}
 		text += fmt.Sprintf(". Policy %s is strict and run %d goes first", c.cfg.Policy, x.Behind)
 	case dovetail.WaitOverdue:
 		text += fmt.Sprintf(". Run %d has waited longer than %s and goes first", x.Behind, c.cfg.MaxWait)

@@ -102,7 +102,9 @@ func genApp(t *rapid.T) *dovetail.Application {
 // genClass draws a job class; few, so that outlooks meet runs.
 func genClass(t *rapid.T) string { return rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "class") }
 
-func genInput(t *rapid.T) int64 { return rapid.SampledFrom([]int64{0, 0, 100, 105, 1000}).Draw(t, "input") }
+func genInput(t *rapid.T) int64 {
+	return rapid.SampledFrom([]int64{0, 0, 100, 105, 1000}).Draw(t, "input")
+}
 
 // genOutlook draws what is known of a class: nothing, too little for a model, or a table.
 func genOutlook(t *rapid.T) dovetail.Outlook {

@@ -11,7 +11,7 @@ import (
 
 // skims reports whether waiting runs may be passed over without asking the allocator: none of them jumps.
 func (d *draft) skims() bool {
-	return d.c.order.Backfill && !d.c.order.Moves && !d.c.cfg.Preempt && d.c.cfg.MaxWait == 0
+	return d.c.order.Backfill && !d.c.order.Reserves && !d.c.order.Moves && !d.c.cfg.Preempt && d.c.cfg.MaxWait == 0
 }
 
 // skim is waiting for an order that skims.
