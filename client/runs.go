@@ -21,6 +21,7 @@ type submission struct {
 	Key    string            `json:"key,omitempty"`
 	Hold   bool              `json:"hold,omitempty"`
 	Wait   bool              `json:"waitCapacity,omitempty"`
+	Input  int64             `json:"inputSize,omitempty"`
 }
 
 func (r SubmitRequest) body() (submission, error) {
@@ -29,6 +30,7 @@ func (r SubmitRequest) body() (submission, error) {
 	}
 	return submission{
 		Spec: string(r.Spec), Params: r.Params, Name: r.Name, User: r.User, Key: r.Key, Hold: r.Hold, Wait: r.Wait,
+		Input: r.InputSize,
 	}, nil
 }
 
@@ -188,7 +190,7 @@ func (c *Client) History(ctx context.Context, q HistoryQuery) ([]dovetail.Histor
 // progress with how many runs there are so far; it may be nil. The limit is ignored.
 func (c *Client) AllHistory(ctx context.Context, q HistoryQuery, progress func(runs int)) ([]dovetail.History, error) {
 	var all []dovetail.History
-	for q.Limit = 1000; ; {
+	for q.Limit = MaxHistory; ; {
 		page, err := c.History(ctx, q)
 		if err != nil {
 			return nil, err

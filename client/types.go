@@ -15,6 +15,8 @@ type SubmitRequest struct {
 	Key    string            // idempotency key: submitting the same again with the same key returns the first run
 	Hold   bool              // accept it, but do not start it before it is released
 	Wait   bool              // accept it although its core fits no cluster known so far
+
+	InputSize int64 // bytes that it reads; 0: what the description says
 }
 
 // Submitted is the answer to a submission.

@@ -121,7 +121,9 @@ func (d *decoder) kind(n *yaml.Node, v reflect.Value, field string) {
 			return
 		}
 		v.SetBool(strings.EqualFold(n.Value, "true"))
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+	case reflect.Int64: // bytes; counts are of type int
+		d.bytes(n, v, field)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32:
 		d.integer(n, v, field)
 	case reflect.Float32, reflect.Float64:
 		d.float(n, v, field)

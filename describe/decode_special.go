@@ -57,6 +57,20 @@ func (d *decoder) quantity(k dovetail.ResourceKind, n *yaml.Node, v reflect.Valu
 	v.SetInt(q)
 }
 
+// bytes decodes an amount of data.
+func (d *decoder) bytes(n *yaml.Node, v reflect.Value, field string) {
+	if n.Kind != yaml.ScalarNode {
+		d.misread(n, field, "expected a number of bytes, such as 24GB, 1.5TiB or 4096, found %s", found(n))
+		return
+	}
+	size, err := dovetail.ParseSize(n.Value)
+	if err != nil {
+		d.misread(n, field, "%s", clipError(err))
+		return
+	}
+	v.SetInt(size)
+}
+
 // time decodes a point in time.
 func (d *decoder) time(n *yaml.Node, v reflect.Value, field string) {
 	at, err := time.Parse(time.RFC3339, n.Value)

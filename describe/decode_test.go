@@ -28,6 +28,7 @@ params:
   input: {type: string, default: small, enum: [small, large], description: how much}
   k: {type: int, min: 1, max: 10}
 inputs: [hdfs:///a, 7]
+inputSize: 24 GB
 components:
   - name: master
     image: example.com/master:1
@@ -77,7 +78,7 @@ func TestEverything(t *testing.T) {
 			"input": {Type: "string", Default: ref("small"), Enum: []string{"small", "large"}, Description: "how much"},
 			"k":     {Type: "int", Min: ref(1.0), Max: ref(10.0)},
 		},
-		Inputs: []string{"hdfs:///a", "7"},
+		Inputs: []string{"hdfs:///a", "7"}, InputSize: 24e9,
 		Components: []dovetail.Component{{
 			Name: "master", Image: "example.com/master:1", Command: []string{"sleep", "10", "true", "1.50"}, Args: []string{"${params.k}"},
 			Env: map[string]string{"THREADS": "2", "HOME": "/root", "PRICE": "$${x}"}, WorkDir: "/runs/${run.id}",

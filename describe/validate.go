@@ -66,12 +66,18 @@ func (v *validator) header() {
 		if !unset && !(t.Confidence > 0 && t.Confidence < 1) {
 			v.wrong("target.confidence", "must be more than 0 and less than 1, such as 0.9")
 		}
+		if app.MaxRuntime > 0 && t.Runtime > app.MaxRuntime {
+			v.wrong("target.runtime", "must be at most maxRuntime, %s, after which the run is ended", app.MaxRuntime)
+		}
 	}
 	if app.FinishBy != nil && (app.FinishBy.Year() < 1970 || app.FinishBy.Year() > 9999) {
 		v.wrong("finishBy", "must be in a year between 1970 and 9999")
 	}
 	for i, input := range app.Inputs {
 		v.text(fmt.Sprintf("inputs[%d]", i), input)
+	}
+	if app.InputSize < 0 || app.InputSize == 0 && v.given("inputSize") {
+		v.wrong("inputSize", "must be more than 0 bytes; leave it out if it is not known")
 	}
 	if len(app.Components) == 0 {
 		v.wrong("components", "must list at least one component")

@@ -91,6 +91,6 @@ type HistoryFilter struct {
 	Until  time.Time // ended before; with Before, also those that ended at this time and have a lower ID: the next page
 	Before dovetail.RunID
 	Limit  int  // 0 means 100; at most 10,000
-	Replay bool // what a replay needs: with applications, and without usage and neighbours, which take long to find
+	Replay bool // what a replay needs: runs that were not imported, with applications, and without usage and neighbours, which take long to find
 	Learn  bool // what predictions need: with applications and neighbours, and without usage; Replay is then ignored
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,6 +23,7 @@ type Submission struct {
 	Params map[string]string // resolved: every declared parameter has its value
 	Hold   bool              // it waits until it is released
 	Wait   bool              // accept it although its core fits no cluster known so far
+	Input  int64             // bytes that it reads; 0: as App.InputSize says
 }
 
 // run makes a run with this ID of the submission.
@@ -32,7 +34,7 @@ func (s *Submission) run(id dovetail.RunID, app *dovetail.Application) *dovetail
 	}
 	return &dovetail.Run{
 		ID: id, Name: name, Class: dovetail.ClassOf(app.Name, s.Params), User: s.User, Key: s.Key, Digest: s.Digest,
-		Params: s.Params, App: app, Hold: s.Hold, Wait: s.Wait,
+		Params: s.Params, App: app, Input: cmp.Or(s.Input, app.InputSize), Hold: s.Hold, Wait: s.Wait,
 	}
 }
 
@@ -47,6 +49,9 @@ func (s *Submission) Run() *dovetail.Run {
 func (s *Submission) check() error {
 	if s.App == nil || len(s.App.Components) == 0 {
 		return dovetail.Errorf(dovetail.Invalid, "a submission needs an application with at least one component")
+	}
+	if s.Input < 0 {
+		return dovetail.Errorf(dovetail.Invalid, "inputSize is %d; expected a number of bytes, 0 or more", s.Input)
 	}
 	return nil
 }

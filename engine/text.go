@@ -51,8 +51,14 @@ func eventText(e dovetail.Event, spec *dovetail.Run) string {
 	case dovetail.Cordoned:
 		return fmt.Sprintf("node %s %s", e.Node, cordonText(e))
 	case dovetail.Fitted:
+		if e.Outlook.Runs == 1 {
+			return fmt.Sprintf("learned from 1 run of %s", e.Outlook.Class)
+		}
 		return fmt.Sprintf("learned from %d runs of %s", e.Outlook.Runs, e.Outlook.Class)
 	case dovetail.Imported:
+		if len(e.Runs) == 1 {
+			return "1 finished run is imported"
+		}
 		return fmt.Sprintf("%d finished runs are imported", len(e.Runs))
 	}
 	return dovetail.EventType(e)

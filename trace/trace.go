@@ -43,5 +43,5 @@ func (j *Job) Work() int64 { return j.Runtime.Microseconds() * int64(j.Full()) }
 
 // Run returns the job as a submission with this number.
 func (j *Job) Run(id dovetail.RunID) *dovetail.Run {
-	return &dovetail.Run{ID: id, Name: dovetail.RunName(j.App.Name, id), Class: j.App.Name, User: j.User, App: j.App}
+	return &dovetail.Run{ID: id, Name: dovetail.RunName(j.App.Name, id), Class: j.App.Name, User: j.User, App: j.App, Input: j.App.InputSize}
 }

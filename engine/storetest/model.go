@@ -145,6 +145,9 @@ func (m *model) listHistory(f engine.HistoryFilter) []dovetail.History {
 		}
 	}
 	for i := range m.imported {
+		if f.Replay && !f.Learn {
+			break
+		}
 		p := &m.imported[i]
 		all = append(all, dovetail.History{Params: p.Params, Import: p, Status: dovetail.RunStatus{
 			ID: dovetail.RunID(-i - 1), Class: p.Class, App: p.App, State: dovetail.Ended, Outcome: p.Outcome, InputSize: p.InputSize, Ended: &p.Ended,

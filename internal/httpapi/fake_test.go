@@ -74,7 +74,7 @@ func (f *fake) Submit(_ context.Context, s engine.Submission) (dovetail.RunStatu
 	}
 	run := &dovetail.Run{
 		ID: dovetail.RunID(len(f.runs) + 1), Name: s.Name, Class: s.App.Name, User: s.User, Key: s.Key, Digest: s.Digest,
-		Params: s.Params, App: s.App, Hold: s.Hold, Wait: s.Wait,
+		Params: s.Params, App: s.App, Hold: s.Hold, Wait: s.Wait, Input: s.Input,
 	}
 	run.Name = cmp.Or(run.Name, fmt.Sprintf("%s-%d", run.Class, run.ID))
 	e := dovetail.Submitted{Run: run}

@@ -117,6 +117,7 @@ func submitRequest(schemas huma.Registry) map[string]*huma.MediaType {
 			"key":          words("Idempotency key, as in the header"),
 			"hold":         flag("Do not start it before it is released"),
 			"waitCapacity": flag("Accept it although its core fits no cluster known so far"),
+			"inputSize":    {Type: huma.TypeInteger, Format: "int64", Description: "Bytes that the run reads, in place of what the description says"},
 		},
 	}
 	return map[string]*huma.MediaType{

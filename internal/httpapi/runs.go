@@ -76,9 +76,9 @@ type historyInput struct {
 	App    string    `query:"app" doc:"Name of the application, exactly"`
 	Since  time.Time `query:"since" doc:"Ended at or after"`
 	Until  time.Time `query:"until" doc:"Ended before; with the parameter before, also those that ended at this time and have a lower number: the next page"`
-	Before int64     `query:"before" minimum:"1" doc:"Number of the last run of the page before, which ended at the time until"`
+	Before int64     `query:"before" doc:"Number of the last run of the page before, which ended at the time until; negative if it was imported"`
 	Limit  int       `query:"limit" minimum:"1" maximum:"1000" default:"100"`
-	Replay bool      `query:"replay" doc:"What a replay needs: with the applications, and without usage and neighbours, which take long to find"`
+	Replay bool      `query:"replay" doc:"What a replay needs: runs that were not imported, with the applications, and without usage and neighbours, which take long to find"`
 	Learn  bool      `query:"learn" doc:"What predictions need: with the applications and the neighbours, and without usage"`
 }
 

@@ -89,6 +89,7 @@ func (s *server) register(mux *http.ServeMux) huma.API {
 	api := newAPI(mux)
 	api.UseMiddleware(s.measure, s.refuseUnknownQuery(api), s.limitTime)
 	s.registerRuns(api)
+	s.registerHistory(api)
 	s.registerWhatIf(api)
 	s.registerPredict(api)
 	s.registerEvents(api)

@@ -28,6 +28,7 @@ type submitBody struct {
 	Key    string          `json:"key"`
 	Hold   bool            `json:"hold"`
 	Wait   bool            `json:"waitCapacity"`
+	Input  int64           `json:"inputSize"`
 }
 
 // submitInput is a submission. The query parameters but dryRun go with a body that is a bare description.
@@ -40,6 +41,7 @@ type submitInput struct {
 	User   string   `query:"user" doc:"With a YAML body: on whose behalf"`
 	Hold   bool     `query:"hold" doc:"With a YAML body: do not start it before it is released"`
 	Wait   bool     `query:"waitCapacity" doc:"With a YAML body: accept it although its core fits no cluster known so far"`
+	Input  int64    `query:"inputSize" minimum:"0" doc:"With a YAML body: bytes that the run reads, in place of what the description says"`
 }
 
 // submitOutput is the run's status after a submission, or the plan and the explanation after a dry run.
@@ -114,7 +116,7 @@ func (s *server) readSubmission(in *submitInput) (engine.Submission, []byte, map
 			return none, nil, nil, err
 		}
 		given, err := assignments(in.Params)
-		sub := engine.Submission{Name: in.Name, User: in.User, Key: in.Key, Hold: in.Hold, Wait: in.Wait}
+		sub := engine.Submission{Name: in.Name, User: in.User, Key: in.Key, Hold: in.Hold, Wait: in.Wait, Input: in.Input}
 		return sub, text, given, err
 	case "application/json", "":
 		return s.readJSON(in)
@@ -125,7 +127,7 @@ func (s *server) readSubmission(in *submitInput) (engine.Submission, []byte, map
 
 func (s *server) readJSON(in *submitInput) (engine.Submission, []byte, map[string]string, error) {
 	none := engine.Submission{}
-	if in.Params != nil || in.Name != "" || in.User != "" || in.Hold || in.Wait {
+	if in.Params != nil || in.Name != "" || in.User != "" || in.Hold || in.Wait || in.Input != 0 {
 		return none, nil, nil, dovetail.Errorf(dovetail.Invalid, "with a JSON body all but dryRun belongs into the body, not into the query")
 	}
 	data, err := s.body(in.Raw)
@@ -156,7 +158,7 @@ func decodeSubmission(data []byte) (engine.Submission, []byte, map[string]string
 		return engine.Submission{}, nil, nil, err
 	}
 	given, err := stringMap(b.Params)
-	return engine.Submission{Name: b.Name, User: b.User, Key: b.Key, Hold: b.Hold, Wait: b.Wait}, text, given, err
+	return engine.Submission{Name: b.Name, User: b.User, Key: b.Key, Hold: b.Hold, Wait: b.Wait, Input: b.Input}, text, given, err
 }
 
 // specText returns the text of a description that is given as an object, or as a string that contains YAML or JSON.
@@ -261,7 +263,8 @@ func digest(d *spec, s engine.Submission) (string, error) {
 		Params     map[string]string
 		Name, User string
 		Hold, Wait bool
-	}{d.digest[:], s.Params, s.Name, s.User, s.Hold, s.Wait})
+		Input      int64 `json:",omitempty"` // absent, as it was before there was one
+	}{d.digest[:], s.Params, s.Name, s.User, s.Hold, s.Wait, s.Input})
 	if err != nil {
 		return "", err
 	}

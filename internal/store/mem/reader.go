@@ -125,6 +125,9 @@ func (s *Store) History(ctx context.Context, f engine.HistoryFilter) ([]dovetail
 			continue
 		}
 		if e.id < 0 {
+			if f.Replay && !f.Learn {
+				continue
+			}
 			if p := &s.imported[-e.id-1]; (f.Class == "" || f.Class == p.Class) && (f.App == "" || f.App == p.App) {
 				found = append(found, store.Imported(e.id, p))
 			}

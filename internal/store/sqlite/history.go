@@ -82,9 +82,11 @@ func (s *Store) history(ctx context.Context, f engine.HistoryFilter) ([]dovetail
 	if err != nil {
 		return nil, err
 	}
-	imported, err := s.imported(ctx, f)
-	if err != nil {
-		return nil, err
+	var imported []dovetail.History
+	if !f.Replay || f.Learn {
+		if imported, err = s.imported(ctx, f); err != nil {
+			return nil, err
+		}
 	}
 	if len(imported) > 0 {
 		found = append(found, imported...)
