@@ -22,6 +22,7 @@ type point struct {
 	input float64   // bytes; 0: unknown
 	over  []float64 // overlap with each of samples.classes
 	steps []share   // of a scale-out that varied
+	trust float64   // by which its weight is multiplied
 }
 
 // share is a part of a run's time, of 1, at a scale-out.
@@ -70,7 +71,7 @@ func (d *samples) point(s Sample) (point, bool) {
 	if !ok || !positive(s.Runtime) || !positive(s.ScaleOut) || s.ScaleOut < 1 {
 		return point{}, false
 	}
-	p := point{x: s.ScaleOut, y: s.Runtime, over: over}
+	p := point{x: s.ScaleOut, y: s.Runtime, over: over, trust: 1}
 	if positive(s.Input) {
 		p.input = s.Input
 	}
@@ -199,9 +200,9 @@ func (d *samples) only(keep func(i int) bool) *samples {
 func (d *samples) weights(o Options) []float64 {
 	w := make([]float64, len(d.points))
 	for i, p := range d.points {
-		w[i] = 1
+		w[i] = p.trust
 		if !o.Unweighted {
-			w[i] = 1 / p.y / p.y
+			w[i] = p.trust / p.y / p.y
 		}
 	}
 	return w

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -10,6 +11,9 @@ const (
 	wildFrom     = 3.5  // standardised residual beyond which a run is
 	fewRuns      = 20   // up to which a run is judged by a form that was fitted without it
 	edgeDoubt    = 2.0  // by which it counts less if it would have to be extrapolated to: more often the form is wrong there than the run
+	reweightings = 8    // of a robust fit
+	huber        = 0.05 // miss from which a robust fit counts it by its size instead of its square
+	mostMiss     = 20.0 // logarithm beyond which one miss is as large as another
 	leastSpread  = 0.05 // relative spread of runtimes that is assumed at least: few runs that lie on a curve by chance judge nobody
 )
 
@@ -20,96 +24,141 @@ type learned struct {
 	wild []point // taken out
 }
 
-// learn fits the form to the runs. With relative weights it is robust: in turn the run with the largest leave-one-out residual, in
-// units of the spread of the others (by their median), is taken out if that is beyond 3.5, at most one in five runs and one at
-// least, and the form is fitted again. The papers have no such step, so that there is none without weights.
+// learn fits the form to the runs. With relative weights it is robust: runs whose leave-one-out residual is beyond 3.5 times the
+// spread of the others (by their median) are taken out, at most one in five and one at least, and the form is fitted again. The
+// papers have no such step, so that there is none without weights.
 func (d *samples) learn(beside bool, o Options) (*learned, error) {
 	sized := d.tellsGrowth()
-	l := &learned{kept: d}
-	again := func(quick bool) (err error) {
-		classes := l.kept.neighbours(beside)
-		switch {
-		case quick:
-			l.form, err = l.kept.fit(classes, l.form.beta, o, [][]float64{l.form.slow})
-		case sized:
-			l.form, err = l.kept.growth(classes, o)
-		default:
-			l.form, err = l.kept.fit(classes, 0, o, starts(classes))
+	fresh := func(s *samples) (*form, error) {
+		if sized {
+			return s.growth(s.neighbours(beside), o)
 		}
-		return err
+		return s.fit(s.neighbours(beside), 0, o, starts(s.neighbours(beside)))
 	}
-	if err := again(false); err != nil || o.Unweighted || len(d.points) < fewestJudged {
-		return l, err
+	f, err := fresh(d)
+	if err != nil {
+		return nil, err
 	}
-	for range max(1, len(d.points)/5) {
-		i, err := l.kept.wildest(l.form, o)
-		if err != nil {
-			return nil, err
-		}
-		if i < 0 {
-			break
-		}
-		l.wild = append(l.wild, l.kept.points[i])
-		l.kept = l.kept.only(func(k int) bool { return k != i })
-		if err := again(true); err != nil {
-			return nil, err
-		}
-	}
-	if l.wild == nil {
+	l := &learned{form: f, kept: d}
+	if o.Unweighted || len(d.points) < fewestJudged {
 		return l, nil
 	}
-	l.kept.dropIdle()
-	return l, again(false)
-}
-
-// wildest returns the point with the largest standardised leave-one-out residual, or -1 if none is beyond what is taken for wild.
-// Residuals are of the logarithm of the runtime. Where runs are few, the form is fitted afresh without the point, as one in five bends
-// it, and the spread is that of the others; where they are many, one of them hardly changes either.
-func (d *samples) wildest(f *form, o Options) (int, error) {
-	worst, most := -1, wildFrom
-	off := d.misses(f)
-	spread := spreadOf(slices.Clone(off))
-	for i := range d.points {
-		if len(d.points) <= fewRuns {
-			rest := d.only(func(k int) bool { return k != i })
-			without, err := rest.fit(len(f.slow)/2, f.beta, o, [][]float64{f.slow})
-			if err != nil {
-				return -1, err
-			}
-			off = d.misses(without)
-			spread = spreadOf(slices.Delete(slices.Clone(off), i, i+1))
-		}
-		standardised := off[i] / spread
-		if d.edge(i) {
-			standardised /= edgeDoubt
-		}
-		if standardised > most {
-			worst, most = i, standardised
-		}
+	var wild []int
+	if len(d.points) <= fewRuns {
+		wild, err = d.wildOfFew(f, o)
+	} else {
+		wild, err = d.wildOfMany(f, o)
 	}
-	return worst, nil
+	if err != nil || len(wild) == 0 {
+		return l, err
+	}
+	for _, i := range wild {
+		l.wild = append(l.wild, d.points[i])
+	}
+	l.kept = d.without(wild...)
+	l.kept.dropIdle()
+	l.form, err = fresh(l.kept)
+	return l, err
 }
 
-// misses returns by how much a form misses each point.
-func (d *samples) misses(f *form) []float64 {
+// without returns the samples but for some points.
+func (d *samples) without(some ...int) *samples {
+	return d.only(func(i int) bool { return !slices.Contains(some, i) })
+}
+
+// wildOfFew returns the points taken for wild among so few that one of them bends the form: in turn the one that a form fitted
+// without it misses most, in units of the spread of the others about that form.
+func (d *samples) wildOfFew(f *form, o Options) ([]int, error) {
+	var wild []int
+	for range max(1, len(d.points)/5) {
+		worst, most := -1, wildFrom
+		for i := range d.points {
+			if slices.Contains(wild, i) {
+				continue
+			}
+			out := append(slices.Clone(wild), i)
+			rest := d.without(out...)
+			g, err := rest.fit(len(f.slow)/2, f.beta, o, [][]float64{f.slow})
+			if err != nil {
+				return nil, err
+			}
+			if s := math.Abs(d.miss(g, i)) / rest.spread(g) / d.doubt(i); s > most {
+				worst, most = i, s
+			}
+		}
+		if worst < 0 {
+			break
+		}
+		wild = append(wild, worst)
+	}
+	return wild, nil
+}
+
+// wildOfMany returns the points taken for wild among so many that one of them hardly changes the form: those that a robust form
+// misses most, the worst first.
+func (d *samples) wildOfMany(f *form, o Options) ([]int, error) {
+	f, err := d.robust(f, o)
+	if err != nil {
+		return nil, err
+	}
+	spread := d.spread(f)
+	var wild []int
 	off := make([]float64, len(d.points))
 	for i := range d.points {
-		p := &d.points[i]
-		off[i] = math.Abs(math.Log(f.runtime(p, d.size(p)) / p.y))
+		if off[i] = math.Abs(d.miss(f, i)) / spread / d.doubt(i); off[i] > wildFrom {
+			wild = append(wild, i)
+		}
 	}
-	return off
+	slices.SortStableFunc(wild, func(a, b int) int { return cmp.Compare(off[b], off[a]) })
+	return wild[:min(len(wild), len(d.points)/5)], nil
 }
 
-// spreadOf returns 1.4826 times the median, which is the standard deviation of what is normal about 0, and at least what is always
-// assumed. It sorts the misses.
-func spreadOf(off []float64) float64 {
+// robust refits the form to make the sum of Huber's function of the misses small, in place of the squares of relative errors, in which a
+// run that took a third of its time weighs as much as nine: least squares with weights by which w (f−y)² = m² min(1, h/|m|) for the
+// miss m = ln(f/y), f being the form before.
+func (d *samples) robust(f *form, o Options) (*form, error) {
+	trusted := d.without()
+	for range reweightings {
+		for i := range trusted.points {
+			m := d.miss(f, i)
+			trust := math.Exp(-m)
+			if m != 0 {
+				trust *= m / (2 * math.Sinh(m/2)) * (m / (2 * math.Sinh(m/2))) * min(1, huber/math.Abs(m))
+			}
+			trusted.points[i].trust = trust
+		}
+		var err error
+		if f, err = trusted.fit(len(f.slow)/2, f.beta, o, [][]float64{f.slow}); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// doubt returns by how much less a residual counts: a point that is the only one at the smallest or the largest scale-out would have
+// to be extrapolated to.
+func (d *samples) doubt(i int) float64 {
+	last := len(d.points) - 1
+	if i == 0 && d.points[1].x > d.points[0].x || i == last && d.points[last-1].x < d.points[last].x {
+		return edgeDoubt
+	}
+	return 1
+}
+
+// miss returns the logarithm of what the form says of a point relative to its runtime.
+func (d *samples) miss(f *form, i int) float64 {
+	p := &d.points[i]
+	return min(max(math.Log(f.runtime(p, d.size(p))/p.y), -mostMiss), mostMiss)
+}
+
+// spread returns 1.4826 times the median of the misses, which is the standard deviation of what is normal about 0, and at least what
+// is always assumed.
+func (d *samples) spread(f *form) float64 {
+	off := make([]float64, len(d.points))
+	for i := range off {
+		off[i] = math.Abs(d.miss(f, i))
+	}
 	slices.Sort(off)
 	n := len(off)
 	return max(leastSpread, 1.4826*(off[(n-1)/2]+off[n/2])/2)
-}
-
-// edge reports whether a point is the only one at the smallest or at the largest scale-out.
-func (d *samples) edge(i int) bool {
-	last := len(d.points) - 1
-	return i == 0 && d.points[1].x > d.points[0].x || i == last && d.points[last-1].x < d.points[last].x
 }
