@@ -119,6 +119,24 @@ func TestEdge(t *testing.T) {
 	}
 }
 
+// TestCliff: what all runs at a scale-out say is not wild, however far it is from the curve through the others.
+func TestCliff(t *testing.T) {
+	for _, repeats := range []int{3, 6} { // few runs, and many
+		var samples []Sample
+		for i := range 5 * repeats {
+			x := float64(2 + 2*(i%5))
+			y := curve24(x) * jitter(i)
+			if x == 2 {
+				y *= 3
+			}
+			samples = append(samples, Sample{ScaleOut: x, Runtime: y})
+		}
+		if r := learnedBy(t, ernest(), samples).Report(); r.Dropped > 0 {
+			t.Errorf("%d runs at each scale-out agree, and some were left out: %v", repeats, r.Notes)
+		}
+	}
+}
+
 func TestNotDetermined(t *testing.T) {
 	beside := func(x, y, ratio float64) Sample {
 		return Sample{ScaleOut: x, Runtime: y, Overlaps: []dovetail.Overlap{{Class: "k", Ratio: ratio}}}

@@ -25,7 +25,7 @@ type learned struct {
 }
 
 // learn fits the form to the runs. With relative weights it is robust: runs whose leave-one-out residual is beyond 3.5 times the
-// spread of the others (by their median) are taken out, at most one in five and one at least, and the form is fitted again. The
+// spread of the others (by their median), and that others at their scale-out do not share, are taken out, at most one in five and one at least, and the form is fitted again. The
 // papers have no such step, so that there is none without weights.
 func (d *samples) learn(beside bool, o Options) (*learned, error) {
 	sized := d.tellsGrowth()
@@ -82,7 +82,7 @@ func (d *samples) wildOfFew(f *form, o Options) ([]int, error) {
 			if err != nil {
 				return nil, err
 			}
-			if s := math.Abs(d.miss(g, i)) / rest.spread(g) / d.doubt(i); s > most {
+			if s := d.strange(g, i) / rest.spread(g) / d.doubt(i); s > most {
 				worst, most = i, s
 			}
 		}
@@ -105,7 +105,7 @@ func (d *samples) wildOfMany(f *form, o Options) ([]int, error) {
 	var wild []int
 	off := make([]float64, len(d.points))
 	for i := range d.points {
-		if off[i] = math.Abs(d.miss(f, i)) / spread / d.doubt(i); off[i] > wildFrom {
+		if off[i] = d.strange(f, i) / spread / d.doubt(i); off[i] > wildFrom {
 			wild = append(wild, i)
 		}
 	}
@@ -145,6 +145,26 @@ func (d *samples) doubt(i int) float64 {
 	return 1
 }
 
+// strange returns how far a point is from the form, or, if that is less, from what the form misses the others at its scale-out by,
+// of which there must be two: where several runs agree, it is the form that is wrong.
+func (d *samples) strange(f *form, i int) float64 {
+	own := d.miss(f, i)
+	var others []float64
+	for k := range d.points {
+		if k != i && d.points[k].x == d.points[i].x {
+			others = append(others, d.miss(f, k))
+		}
+	}
+	if len(others) < 2 {
+		return math.Abs(own)
+	}
+	slices.Sort(others)
+	return min(math.Abs(own), math.Abs(own-median(others)))
+}
+
+// median of numbers that rise.
+func median(v []float64) float64 { return (v[(len(v)-1)/2] + v[len(v)/2]) / 2 }
+
 // miss returns the logarithm of what the form says of a point relative to its runtime.
 func (d *samples) miss(f *form, i int) float64 {
 	p := &d.points[i]
@@ -159,6 +179,5 @@ func (d *samples) spread(f *form) float64 {
 		off[i] = math.Abs(d.miss(f, i))
 	}
 	slices.Sort(off)
-	n := len(off)
-	return max(leastSpread, 1.4826*(off[(n-1)/2]+off[n/2])/2)
+	return max(leastSpread, float64(1.4826*median(off)))
 }
