@@ -364,6 +364,7 @@ func (c *Core) end(r *run, now time.Time) {
 	if i, ok := slices.BinarySearchFunc(c.serving, r.id, byID); ok {
 		c.serving = slices.Delete(c.serving, i, i+1)
 		c.unserve(r)
+		c.part(r)
 	}
 	c.gone = append(c.gone, r)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/predict"
 )
 
 // crowd is a cluster with as many runs in service as nodes, every node full, and ten times as many waiting.
@@ -199,4 +200,82 @@ func BenchmarkWaitingMemory(b *testing.B) {
 		runtime.KeepAlive(w)
 	}
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/n, "B/run")
+}
+
+// crowdOutlook is what 20 runs of a class say: a table by scale-out, and by one neighbour class.
+func crowdOutlook(class, beside string) dovetail.Outlook {
+	o := dovetail.Outlook{Class: class, Model: "test", Runs: 20, Levels: predict.Levels()}
+	b := dovetail.Beside{Class: beside, Runs: 10}
+	for x := 1; x <= 24; x++ {
+		o.ScaleOuts = append(o.ScaleOuts, x)
+		var row, slow []float64
+		for l := range o.Levels {
+			y := (20 + 300/float64(x)) * (1 + .01*float64(l))
+			row, slow = append(row, y), append(slow, 1.5*y)
+		}
+		o.Alone, b.Seconds = append(o.Alone, row), append(b.Seconds, slow)
+	}
+	o.Beside = []dovetail.Beside{b}
+	return o
+}
+
+// BenchmarkPredicted measures one decision after one departure and one arrival with 1,000 nodes and 10,000 waiting: when nothing is known, when every
+// class has an outlook, and when every run has a target besides; and what an outlook of a class costs when it is replaced.
+func BenchmarkPredicted(b *testing.B) {
+	crowd := func(b *testing.B, policy string, outlooks, targets bool) *crowd {
+		cfg := dovetail.DefaultConfig()
+		cfg.Policy = policy
+		cfg.Alloc = "eager"
+		w := newCrowd(b, cfg, 1_000, 0)
+		for i, a := range w.apps {
+			if outlooks {
+				w.apply(b, dovetail.Fitted{Outlook: crowdOutlook(a.Name, w.apps[(i+1)%len(w.apps)].Name)})
+			}
+			if targets {
+				fresh := *a
+				fresh.Target = &dovetail.Target{Runtime: dovetail.Duration(100 * time.Second)}
+				w.apps[i] = &fresh
+			}
+		}
+		for w.core.Waiting() < 10_000 {
+			w.submit(b)
+		}
+		w.turn(b)
+		return w
+	}
+	for _, policy := range []string{"fifo", "sjf"} {
+		for _, tc := range []struct {
+			name              string
+			outlooks, targets bool
+		}{{"nothing", false, false}, {"outlooks", true, false}, {"targets", true, true}} {
+			b.Run(policy+"/"+tc.name, func(b *testing.B) {
+				w := crowd(b, policy, tc.outlooks, tc.targets)
+				var took time.Duration
+				for b.Loop() {
+					w.depart(b)
+					w.submit(b)
+					took += w.turn(b)
+				}
+				b.ReportMetric(float64(took.Microseconds())/float64(b.N), "decide-µs")
+			})
+		}
+		b.Run(policy+"/fitted", func(b *testing.B) {
+			w := crowd(b, policy, true, false)
+			for _, a := range w.apps {
+				a.Expected = 0
+			}
+			n := 0
+			for b.Loop() {
+				n++
+				o := crowdOutlook(w.apps[n%len(w.apps)].Name, w.apps[(n+1)%len(w.apps)].Name)
+				for i := range o.Alone {
+					for l := range o.Alone[i] {
+						o.Alone[i][l] /= float64(n%7 + 1)
+					}
+				}
+				w.apply(b, dovetail.Fitted{Outlook: o})
+				w.turn(b)
+			}
+		})
+	}
 }

@@ -262,6 +262,7 @@ func (c *Core) assign(a *dovetail.Assign, now time.Time) {
 		i, _ := slices.BinarySearchFunc(c.serving, r.id, byID)
 		c.serving = slices.Insert(c.serving, i, r)
 		c.serve(r, now)
+		c.meet(r)
 		if r.app.spec.MaxRuntime > 0 {
 			c.limited = append(c.limited, r)
 		}

@@ -95,6 +95,24 @@ func (c *Core) unserve(r *run) {
 	}
 }
 
+// meet files a run that enters service under its job class.
+func (c *Core) meet(r *run) {
+	same := c.byClass[r.spec.Class]
+	i, _ := slices.BinarySearchFunc(same, r.id, byID)
+	c.byClass[r.spec.Class] = slices.Insert(same, i, r)
+}
+
+// part takes one that leaves service away again.
+func (c *Core) part(r *run) {
+	same := c.byClass[r.spec.Class]
+	i, _ := slices.BinarySearchFunc(same, r.id, byID)
+	if same = slices.Delete(same, i, i+1); len(same) == 0 {
+		delete(c.byClass, r.spec.Class)
+	} else {
+		c.byClass[r.spec.Class] = same
+	}
+}
+
 // entry is a run's place in the waiting line. It is void once the run left the line or entered it anew.
 type entry struct {
 	r       *run

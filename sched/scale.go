@@ -179,7 +179,7 @@ func (c *Core) overlaps(r *run, v view, left float64, now time.Time, started []*
 	s := c.survey(r)
 	var all []dovetail.Overlap
 	meet := func(k *run) {
-		if k == r || k.suspended || !slices.ContainsFunc(v.Beside, func(b dovetail.Beside) bool { return b.Class == k.spec.Class }) {
+		if k == r || k.suspended {
 			return
 		}
 		share := s.share(k)
@@ -198,13 +198,18 @@ func (c *Core) overlaps(r *run, v view, left float64, now time.Time, started []*
 		}
 		all[i].Ratio += ratio
 	}
-	for _, k := range c.serving {
-		if k.goesOn() {
-			meet(k)
+	for i := range v.Beside {
+		class := v.Beside[i].Class
+		for _, k := range c.byClass[class] {
+			if k.goesOn() {
+				meet(k)
+			}
 		}
-	}
-	for _, k := range started {
-		meet(k)
+		for _, k := range started {
+			if k.spec.Class == class {
+				meet(k)
+			}
+		}
 	}
 	return slices.DeleteFunc(all, func(o dovetail.Overlap) bool { return o.Ratio <= 0 })
 }
@@ -383,29 +388,50 @@ func (d *draft) topUp() {
 			}
 		}
 	}
+	if len(short) == 0 {
+		return
+	}
 	d.sort(short)
 	f := fitter{d}
 	for _, r := range short {
 		f.grow(r)
-		if d.c.cfg.Alloc == "flexible" || d.c.cfg.Alloc == "eager" {
-			f.evictFor(r)
+	}
+	if d.c.cfg.Alloc != "flexible" && d.c.cfg.Alloc != "eager" {
+		return
+	}
+	var victims []*run
+	for v := range d.backwards() {
+		if v.choice == nil {
+			victims = append(victims, v)
+		}
+	}
+	if len(victims) == 0 {
+		return
+	}
+	var failed []*run // for what these cannot get, others of the application that rank after them need not try
+	for _, r := range short {
+		if slices.ContainsFunc(failed, func(o *run) bool { return o.app == r.app && o.priority >= r.priority }) {
+			continue
+		}
+		if f.evictFor(r, victims); r.craves(r.app.scaled) > 0 {
+			failed = append(failed, r)
 		}
 	}
 }
 
-// evictFor replaces elastic replicas of others by those that r lacks up to its ceiling.
-func (f fitter) evictFor(r *run) {
+// evictFor replaces elastic replicas of others, the first first, by those that r lacks up to its ceiling.
+func (f fitter) evictFor(r *run, victims []*run) {
 	ci := r.app.scaled
 	n := r.craves(ci)
 	if n <= 0 {
 		return
 	}
 	own, before := f.c.key(r, f.now), n
-	for v := range f.backwards() {
+	for _, v := range victims {
 		if last := f.c.key(v, f.now); f.c.cfg.Reclaim == "lower" && last.compare(&own) < 0 {
 			break
 		}
-		if v.choice != nil || v.priority > r.priority {
+		if v.priority > r.priority {
 			continue
 		}
 		for n > 0 && v.elastic > 0 {

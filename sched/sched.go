@@ -59,13 +59,14 @@ type Core struct {
 	line      line
 	ranking   int // grows whenever ranks computed before are void
 
-	hungry   []*app // have hungry runs, or had some
-	pending  []*run // want and told may differ
-	verdicts []*run // ended by a fact, not yet by a plan
-	limited  []*run // in service, with a maximum runtime
-	aimed    []*run // in service, with a choice; by ID
-	cooling  []*run // regrow may be in the future
-	mute     []*run // wait without a reason given
+	hungry   []*app            // have hungry runs, or had some
+	pending  []*run            // want and told may differ
+	verdicts []*run            // ended by a fact, not yet by a plan
+	limited  []*run            // in service, with a maximum runtime
+	byClass  map[string][]*run // in service, by job class; of one class by ID
+	aimed    []*run            // in service, with a choice; by ID
+	cooling  []*run            // regrow may be in the future
+	mute     []*run            // wait without a reason given
 	touched  []*run
 	gone     []*run // ended since Changed was called
 	strained []int  // nodes that may hold more than they should: they shrank, or are drained
@@ -87,6 +88,7 @@ func New(cfg dovetail.Config) (*Core, error) {
 		apps:     make(map[*dovetail.Application]*app),
 		classes:  make(map[dovetail.Resources]*place.Class),
 		outlooks: make(map[string][]*dovetail.Outlook),
+		byClass:  make(map[string][]*run),
 		granted:  make(map[dovetail.Slot]int),
 	}
 	if err := c.configure(cfg, time.Time{}); err != nil {

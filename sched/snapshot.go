@@ -200,6 +200,7 @@ func (c *Core) load(s *runState, apps []*dovetail.Application) error {
 		return fmt.Errorf("it has %d components and its application %d", len(s.Comps), len(a.shapes))
 	}
 	c.serving = append(c.serving, r)
+	c.meet(r)
 	if r.choice != nil {
 		c.aimed = append(c.aimed, r)
 	}

@@ -77,6 +77,8 @@ func (a *audit) choices() {
 		a.require(r.choice != nil && a.c.runs[r.id] == r, 9, "run %d is among those with a choice", r.id)
 	}
 	for _, r := range a.c.serving {
+		_, filed := slices.BinarySearchFunc(a.c.byClass[r.spec.Class], r.id, byID)
+		a.require(filed, 9, "run %d is in service and not filed under its class", r.id)
 		_, listed := slices.BinarySearchFunc(a.c.aimed, r.id, byID)
 		a.require(listed == (r.choice != nil), 9, "run %d has a choice and nobody knows, or none", r.id)
 		if r.choice == nil {
