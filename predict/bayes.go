@@ -225,7 +225,7 @@ func (m *bayesModel) settings(prior *bayesPrior, data *bayesRows) ([]setting, er
 
 // Predict returns the distribution of the runtime. It is wider where there are fewer runs, and outside their scale-outs.
 func (m *bayesModel) Predict(at At) Distribution {
-	return m.post.at(max(at.ScaleOut, 1), m.relative(at.Input), m.over(at.Overlaps))
+	return m.post.at(max(at.ScaleOut, 1), m.relative(at.Input), m.over(at.Overlaps)).coarse()
 }
 
 // Report returns what was learned: means over the posterior. The weights of the shape are those of 1, 12/x, ln x/ln 12, x/12 and
