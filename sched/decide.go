@@ -230,8 +230,8 @@ func negative(r dovetail.Resources) bool {
 	return false
 }
 
-// relieve takes back elastic replicas of suspended runs, and those on nodes that are drained or shrank; core replicas there
-// stay if they run.
+// relieve takes back elastic replicas of suspended runs, and those on nodes that are drained or shrank, where those of runs with a
+// target come last; core replicas there stay if they run.
 func (d *draft) relieve() {
 	c := d.c
 	for _, r := range c.pending {
@@ -244,10 +244,15 @@ func (d *draft) relieve() {
 	if len(c.strained) == 0 {
 		return
 	}
-	for r := range d.backwards() {
-		for ci := range r.comps {
-			each := r.app.shapes[ci].Each
-			d.take(r, ci, elastic, func(n int) bool { return c.nodes[n].draining || c.relieves(n, each) })
+	for _, guarded := range [...]bool{false, true} {
+		for r := range d.backwards() {
+			if (r.choice != nil) != guarded {
+				continue
+			}
+			for ci := range r.comps {
+				each := r.app.shapes[ci].Each
+				d.take(r, ci, elastic, func(n int) bool { return c.nodes[n].draining || c.relieves(n, each) })
+			}
 		}
 	}
 	for _, r := range c.serving {

@@ -245,6 +245,21 @@ func (c *Core) waitText(x *dovetail.Explanation, r *run, now time.Time) string {
 	return text + "."
 }
 
+// choiceText says what a run's target made of its scale-out.
+func (c *Core) choiceText(r *run) string {
+	x := r.choice
+	text := fmt.Sprintf("; for its target it may have %d replicas of %s", x.ScaleOut, r.app.spec.Components[r.app.scaled].Name)
+	switch {
+	case x.Model == modelMax:
+		return text + ", all it can use, as nothing is known of its class yet"
+	case x.Model == modelBootstrap:
+		return text + fmt.Sprintf(", to explore (finished runs of its class: %d)", x.Runs)
+	case x.Missed:
+		return text + fmt.Sprintf(", all it can use: the probability of meeting it is %.0f %%, wanted are %.0f %%", 100*x.Probability, 100*x.Confidence)
+	}
+	return text + fmt.Sprintf(": the probability of meeting it was %.0f %% at %s", 100*x.Probability, x.At.Format(time.RFC3339))
+}
+
 // serviceText describes a run in service.
 func (c *Core) serviceText(r *run, now time.Time) string {
 	s := r.status()
@@ -262,6 +277,9 @@ func (c *Core) serviceText(r *run, now time.Time) string {
 		if !r.mayStart(ci) {
 			return text + fmt.Sprintf("; component %s waits until those it comes after are ready.", r.app.spec.Components[ci].Name)
 		}
+	}
+	if r.choice != nil {
+		text += c.choiceText(r)
 	}
 	if now.Before(r.regrow) {
 		text += fmt.Sprintf("; it gets no new elastic replica for another %s", r.regrow.Sub(now).Round(time.Second))

@@ -3,6 +3,7 @@ package sched
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -478,6 +479,47 @@ func TestSizesComeFromOutlooks(t *testing.T) {
 	s.apply(dovetail.Decided{Plan: s.core.Decide(s.now)})
 	if n := next(); n != 2 {
 		t.Errorf("run %d is first; with 260 s run 2 is shorter than what run 3 rarely exceeds, 275 s", n)
+	}
+}
+
+func TestExplainSaysWhatATargetMakesOfTheScaleOut(t *testing.T) {
+	for reason, tc := range map[string]struct {
+		outlook dovetail.Outlook
+		seconds float64
+		text    string
+	}{
+		"nothing known": {dovetail.Outlook{Class: "b"}, 100, "it may have 8 replicas of w, all it can use, as nothing is known"},
+		"exploring":     {dovetail.Outlook{Class: "a", Runs: 1, First: []dovetail.Stretch{{ScaleOut: 8, Seconds: 3}}}, 100, "it may have 4 replicas of w, to explore (finished runs of its class: 1)"},
+		"enough":        {spread("a"), 200, "it may have 5 replicas of w: the probability of meeting it was 50 % at 2026-01-01T00:00:00Z"},
+		"not enough":    {spread("a"), 1, "it may have 8 replicas of w, all it can use: the probability of meeting it is 0 %, wanted are 50 %"},
+	} {
+		s := newStage(t, dovetail.DefaultConfig(), 2)
+		s.apply(dovetail.Fitted{Outlook: tc.outlook})
+		s.submit("a", aiming(1, 8, tc.seconds, .5))
+		s.turn()
+		if x, _ := s.core.Explain(1, s.now); !strings.Contains(x.Text, tc.text) {
+			t.Errorf("%s: %s", reason, x.Text)
+		}
+	}
+}
+
+// A node that shrinks under runs with and without a target, and one that is drained.
+func TestShrunkenNodeTakesWhatIsGuardedLast(t *testing.T) {
+	s := newStage(t, dovetail.DefaultConfig(), 0)
+	s.apply(dovetail.NodeUp{Node: dovetail.Node{Name: "n", Capacity: unit(8)}})
+	s.apply(dovetail.Fitted{Outlook: spread("a")})
+	s.submit("b", oneComponent(1, 4, 1))
+	s.submit("a", aiming(1, 8, 250, .5))
+	s.turn()
+	s.holds("before", 4, 4)
+	s.apply(dovetail.NodeUp{Node: dovetail.Node{Name: "n", Capacity: unit(6)}})
+	s.turn()
+	s.holds("two less: of the run without a target, though it comes first", 2, 4)
+	s.apply(dovetail.NodeUp{Node: dovetail.Node{Name: "n", Capacity: unit(4)}})
+	s.turn()
+	s.holds("two less again: there is one that is not guarded", 1, 3)
+	if len(s.said) != 1 || s.said[0].ScaleOut != 4 || s.said[0].Probability > .01 {
+		t.Errorf("said %+v", s.said)
 	}
 }
 
