@@ -25,8 +25,10 @@ type form struct {
 func basis(x float64) [4]float64 { return [4]float64{1, 1 / x, math.Log(x), x} }
 
 // alone returns f(x).
-func (f *form) alone(x float64) float64 {
-	b := basis(x)
+func (f *form) alone(x float64) float64 { return f.combine(basis(x)) }
+
+// combine returns θ times a basis.
+func (f *form) combine(b [4]float64) float64 {
 	return f.theta[0] + float64(f.theta[1]*b[1]) + float64(f.theta[2]*b[2]) + float64(f.theta[3]*b[3])
 }
 
@@ -52,11 +54,11 @@ func (f *form) grown(size float64) float64 {
 func (f *form) runtime(p *point, size float64) float64 {
 	grown := f.grown(size)
 	if p.steps == nil {
-		return float64(f.alone(p.x)*f.factor(p.x, p.over)) * grown
+		return float64(f.combine(p.basis)*f.factor(p.x, p.over)) * grown
 	}
 	rate := 0.0
 	for _, s := range p.steps {
-		rate += s.part / float64(f.alone(s.x)*f.factor(s.x, p.over))
+		rate += s.part / float64(f.combine(s.basis)*f.factor(s.x, p.over))
 	}
 	return grown / rate
 }
@@ -100,7 +102,7 @@ func (d *samples) design(classes int, beta float64, known *form) [][]float64 {
 		grown := shape.grown(d.size(p))
 		steps := p.steps
 		if steps == nil {
-			one[0] = share{p.x, 1}
+			one[0] = share{p.x, 1, p.basis}
 			steps = one[:]
 		}
 		total := 0.0
@@ -110,10 +112,10 @@ func (d *samples) design(classes int, beta float64, known *form) [][]float64 {
 		for _, s := range steps {
 			q := s.part
 			if total > 0 {
-				ratio := total / float64(known.alone(s.x)*known.factor(s.x, p.over))
+				ratio := total / float64(known.combine(s.basis)*known.factor(s.x, p.over))
 				q *= ratio * ratio
 			}
-			for j, v := range basis(s.x) {
+			for j, v := range s.basis {
 				v = float64(q*v) * grown
 				columns[j][i] += v
 				for c := range classes {

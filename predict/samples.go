@@ -17,16 +17,20 @@ const sameSize = 1.1
 
 // point is a sample that can be learned from.
 type point struct {
-	x     float64   // scale-out, averaged over time
-	y     float64   // runtime in seconds
-	input float64   // bytes; 0: unknown
-	over  []float64 // overlap with each of samples.classes
-	steps []share   // of a scale-out that varied
-	trust float64   // by which its weight is multiplied
+	x     float64    // scale-out, averaged over time
+	y     float64    // runtime in seconds
+	input float64    // bytes; 0: unknown
+	over  []float64  // overlap with each of samples.classes
+	steps []share    // of a scale-out that varied
+	trust float64    // by which its weight is multiplied
+	basis [4]float64 // of x
 }
 
 // share is a part of a run's time, of 1, at a scale-out.
-type share struct{ x, part float64 }
+type share struct {
+	x, part float64
+	basis   [4]float64 // of x
+}
 
 // samples is what a model is fitted to. Points are in an order that does not depend on how they came.
 type samples struct {
@@ -71,7 +75,7 @@ func (d *samples) point(s Sample) (point, bool) {
 	if !ok || !positive(s.Runtime) || !positive(s.ScaleOut) || s.ScaleOut < 1 {
 		return point{}, false
 	}
-	p := point{x: s.ScaleOut, y: s.Runtime, over: over, trust: 1}
+	p := point{x: s.ScaleOut, y: s.Runtime, over: over, trust: 1, basis: basis(s.ScaleOut)}
 	if positive(s.Input) {
 		p.input = s.Input
 	}
@@ -83,7 +87,7 @@ func (d *samples) point(s Sample) (point, bool) {
 		total += t.Seconds
 		if t.ScaleOut >= 1 && positive(t.ScaleOut) { // else it stood still, and no model says how long that takes
 			useful += t.Seconds
-			p.steps = append(p.steps, share{t.ScaleOut, t.Seconds})
+			p.steps = append(p.steps, share{t.ScaleOut, t.Seconds, basis(t.ScaleOut)})
 		}
 	}
 	if total > 0 && useful == 0 {

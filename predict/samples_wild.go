@@ -11,7 +11,7 @@ const (
 	wildFrom     = 3.5  // standardised residual beyond which a run is
 	fewRuns      = 20   // up to which a run is judged by a form that was fitted without it
 	edgeDoubt    = 2.0  // by which it counts less if it would have to be extrapolated to: more often the form is wrong there than the run
-	reweightings = 8    // of a robust fit
+	reweightings = 6    // of a robust fit
 	huber        = 0.05 // miss from which a robust fit counts it by its size instead of its square
 	mostMiss     = 20.0 // logarithm beyond which one miss is as large as another
 	leastSpread  = 0.05 // relative spread of runtimes that is assumed at least: few runs that lie on a curve by chance judge nobody
@@ -82,7 +82,7 @@ func (d *samples) wildOfFew(f *form, o Options) ([]int, error) {
 			if err != nil {
 				return nil, err
 			}
-			if s := d.strange(g, i) / rest.spread(g) / d.doubt(i); s > most {
+			if s := d.strange(d.misses(g), i) / spread(rest.misses(g)) / d.doubt(i); s > most {
 				worst, most = i, s
 			}
 		}
@@ -101,11 +101,12 @@ func (d *samples) wildOfMany(f *form, o Options) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	spread := d.spread(f)
+	misses := d.misses(f)
+	unit := spread(misses)
 	var wild []int
 	off := make([]float64, len(d.points))
 	for i := range d.points {
-		if off[i] = d.strange(f, i) / spread / d.doubt(i); off[i] > wildFrom {
+		if off[i] = d.strange(misses, i) / unit / d.doubt(i); off[i] > wildFrom {
 			wild = append(wild, i)
 		}
 	}
@@ -119,8 +120,7 @@ func (d *samples) wildOfMany(f *form, o Options) ([]int, error) {
 func (d *samples) robust(f *form, o Options) (*form, error) {
 	trusted := d.without()
 	for range reweightings {
-		for i := range trusted.points {
-			m := d.miss(f, i)
+		for i, m := range d.misses(f) {
 			trust := math.Exp(-m)
 			if m != 0 {
 				trust *= m / (2 * math.Sinh(m/2)) * (m / (2 * math.Sinh(m/2))) * min(1, huber/math.Abs(m))
@@ -145,39 +145,45 @@ func (d *samples) doubt(i int) float64 {
 	return 1
 }
 
-// strange returns how far a point is from the form, or, if that is less, from what the form misses the others at its scale-out by,
-// of which there must be two: where several runs agree, it is the form that is wrong.
-func (d *samples) strange(f *form, i int) float64 {
-	own := d.miss(f, i)
-	var others []float64
-	for k := range d.points {
-		if k != i && d.points[k].x == d.points[i].x {
-			others = append(others, d.miss(f, k))
-		}
+// strange returns how far a point is from a form with these misses, or, if that is less, from what the form misses the others at its
+// scale-out by, of which there must be two: where several runs agree, it is the form that is wrong.
+func (d *samples) strange(misses []float64, i int) float64 {
+	x := d.points[i].x
+	first, after := i, i+1 // of the points at this scale-out, which stand together
+	for first > 0 && d.points[first-1].x == x {
+		first--
 	}
-	if len(others) < 2 {
-		return math.Abs(own)
+	for after < len(d.points) && d.points[after].x == x {
+		after++
 	}
+	if after-first < 3 {
+		return math.Abs(misses[i])
+	}
+	others := slices.Concat(misses[first:i], misses[i+1:after])
 	slices.Sort(others)
-	return min(math.Abs(own), math.Abs(own-median(others)))
+	return min(math.Abs(misses[i]), math.Abs(misses[i]-median(others)))
 }
 
-// median of numbers that rise.
-func median(v []float64) float64 { return (v[(len(v)-1)/2] + v[len(v)/2]) / 2 }
-
-// miss returns the logarithm of what the form says of a point relative to its runtime.
-func (d *samples) miss(f *form, i int) float64 {
-	p := &d.points[i]
-	return min(max(math.Log(f.runtime(p, d.size(p))/p.y), -mostMiss), mostMiss)
-}
-
-// spread returns 1.4826 times the median of the misses, which is the standard deviation of what is normal about 0, and at least what
-// is always assumed.
-func (d *samples) spread(f *form) float64 {
+// misses returns the logarithm of what the form says of each point relative to its runtime.
+func (d *samples) misses(f *form) []float64 {
 	off := make([]float64, len(d.points))
-	for i := range off {
-		off[i] = math.Abs(d.miss(f, i))
+	for i := range d.points {
+		p := &d.points[i]
+		off[i] = min(max(math.Log(f.runtime(p, d.size(p))/p.y), -mostMiss), mostMiss)
+	}
+	return off
+}
+
+// spread returns 1.4826 times the median of the sizes of misses, which is the standard deviation of what is normal about 0, and at
+// least what is always assumed.
+func spread(misses []float64) float64 {
+	off := make([]float64, len(misses))
+	for i, m := range misses {
+		off[i] = math.Abs(m)
 	}
 	slices.Sort(off)
 	return max(leastSpread, float64(1.4826*median(off)))
 }
+
+// median of numbers that rise.
+func median(v []float64) float64 { return (v[(len(v)-1)/2] + v[len(v)/2]) / 2 }
