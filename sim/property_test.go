@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/alloc"
+	"github.com/dovetail-sched/dovetail/engine"
 	"github.com/dovetail-sched/dovetail/place"
 	"github.com/dovetail-sched/dovetail/policy"
 	"github.com/dovetail-sched/dovetail/report"
@@ -25,7 +27,9 @@ func TestAnyPlay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := drawOptions(t)
 		jobs := drawJobs(t, 3)
-		o.Store = sim.NewDigest()
+		drawTargets(t, jobs)
+		learned := drawOutlooks(t)
+		o.Store, o.After = sim.NewDigest(), tell(learned)
 		out, err := sim.Play(t.Context(), o, jobs)
 		if err != nil {
 			t.Fatal(err)
@@ -43,7 +47,7 @@ func TestAnyPlay(t *testing.T) {
 			t.Errorf("all runs have ended, yet at the end there is %+v", *last)
 		}
 		checkWork(t, &o, out, jobs)
-		o.Store, o.Validate = sim.NewDigest(), false
+		o.Store, o.Validate, o.After = sim.NewDigest(), false, tell(learned)
 		again, err := sim.Play(t.Context(), o, jobs)
 		if err != nil {
 			t.Fatal(err)
@@ -52,6 +56,50 @@ func TestAnyPlay(t *testing.T) {
 			t.Errorf("the same play again has the journal %s instead of %s", again.Hash, out.Hash)
 		}
 	})
+}
+
+// drawTargets gives some applications a target, which may be out of reach.
+func drawTargets(t *rapid.T, jobs []trace.Job) {
+	for i := range jobs {
+		if a := jobs[i].App; a.Target == nil && rapid.Bool().Draw(t, "target") {
+			a.Target = &dovetail.Target{
+				Runtime:    dovetail.Duration(rapid.SampledFrom([]time.Duration{time.Second, 20 * time.Second, 5 * time.Minute}).Draw(t, "target runtime")),
+				Confidence: rapid.SampledFrom([]float64{0, .5, .99}).Draw(t, "confidence"),
+			}
+		}
+	}
+}
+
+// drawOutlooks draws what is said, one after the other, of the only class that there is: right or wrong, the core has to live with it.
+func drawOutlooks(t *rapid.T) []dovetail.Outlook {
+	var all []dovetail.Outlook
+	for range rapid.IntRange(0, 4).Draw(t, "outlooks") {
+		o := dovetail.Outlook{Class: "app", Model: "drawn", Runs: rapid.SampledFrom([]int{1, 6, 30}).Draw(t, "runs"), Levels: []float64{.1, .5, .9}}
+		work := rapid.Float64Range(1, 1000).Draw(t, "work")
+		table := func(slow float64) (rows [][]float64) {
+			for x := 1; x <= 8; x++ {
+				y := slow * (1 + work/float64(x))
+				rows = append(rows, []float64{.9 * y, y, 1.2 * y})
+			}
+			return rows
+		}
+		o.ScaleOuts, o.Alone = []int{1, 2, 3, 4, 5, 6, 7, 8}, table(1)
+		o.Beside = []dovetail.Beside{{Class: "app", Runs: 1, Seconds: table(1 + rapid.Float64Range(0, 2).Draw(t, "alpha"))}}
+		all = append(all, o)
+	}
+	return all
+}
+
+// tell says outlooks, one after every second turn.
+func tell(all []dovetail.Outlook) func(context.Context, *engine.Changes) ([]dovetail.Event, error) {
+	turns := 0
+	return func(context.Context, *engine.Changes) ([]dovetail.Event, error) {
+		turns++
+		if turns%2 == 1 || turns/2 > len(all) {
+			return nil, nil
+		}
+		return []dovetail.Event{dovetail.Fitted{Outlook: all[turns/2-1]}}, nil
+	}
 }
 
 // checkJob checks what must hold of every job: without faults it succeeds.
@@ -143,6 +191,7 @@ func drawOptions(t *rapid.T) sim.Options {
 	c.Preempt, c.InteractiveFirst = rapid.Bool().Draw(t, "preempt"), rapid.Bool().Draw(t, "interactive first")
 	c.MaxWait = dovetail.Duration(some("max wait", 0, time.Minute))
 	c.Regrow = dovetail.Duration(some("regrow", 0, 7*time.Second))
+	c.Replan = dovetail.Duration(some("replan", 0, time.Second, 10*time.Second))
 	for i := range rapid.IntRange(1, 5).Draw(t, "nodes") {
 		o.Nodes = append(o.Nodes, dovetail.Node{
 			Name: fmt.Sprintf("n%d", i), Labels: map[string]string{"zone": fmt.Sprint(i % 2)},
