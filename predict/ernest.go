@@ -45,7 +45,7 @@ func newClassic(name string, d *samples, beside bool, o Options) (*classic, erro
 	}
 	m.report = Report{Model: name, Runs: len(l.kept.points), Dropped: d.dropped + len(l.wild), SSE: l.form.sse}
 	m.report.Parameters = l.parameters()
-	m.report.Notes = l.notes(d, o)
+	m.report.Notes = l.notes(d)
 	return m, nil
 }
 
@@ -90,7 +90,7 @@ func (l *learned) parameters() []Parameter {
 }
 
 // notes says what was left out, and what the runs do not determine. d is all of the runs.
-func (l *learned) notes(d *samples, o Options) []string {
+func (l *learned) notes(d *samples) []string {
 	var notes []string
 	for _, p := range l.wild {
 		notes = append(notes, fmt.Sprintf("taken for a wild run and left out: %.4g s at scale-out %.4g", p.y, p.x))
