@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// cobell is the parametric model with neighbours: f(x) (1 + Σ (a + b/x) ov), seed 001, equations 1 to 4. The seed has one neighbour;
+// cobell is the parametric model with neighbours: f(x) (1 + Σ (a + b/x) ov), seed 001, section III.B. The seed has one neighbour;
 // that several add up is an extension.
 func cobell() Method {
 	return Method{
@@ -17,7 +17,7 @@ func cobell() Method {
 	}
 }
 
-// cobellNP is the non-parametric model with neighbours (seed 001, section IV): the slowdowns of the parametric one, and in place of
+// cobellNP is the non-parametric model with neighbours (seed 001, section III.B.2): the slowdowns of the parametric one, and in place of
 // f(x) local linear regression of the runtimes without them, with the bandwidth that cross-validation picks. Like Bell it is
 // parametric up to 5 runs, with fewer than 3 scale-outs, and outside those that were tried.
 func cobellNP() Method {

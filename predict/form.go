@@ -12,7 +12,7 @@ import (
 //
 //	f(x) (1 + Σ (a + b/x) ov) s^β   with   f(x) = θ₀ + θ₁/x + θ₂ ln x + θ₃ x
 //
-// where θ, a and b are not negative (seed 001, equations 1 to 4; Ernest, NSDI 2016). Two parts are extensions: the slowdowns by
+// where θ, a and b are not negative (seed 001, section III.B; Ernest, NSDI 2016). Two parts are extensions: the slowdowns by
 // several classes of neighbours add up, and the runtime grows with a power of the size of the input.
 type form struct {
 	theta [4]float64
