@@ -42,15 +42,19 @@ func bell() Method {
 	}
 }
 
-// smooth returns the runtimes of the kept runs as they would have been without neighbours, at the reference size, at their average
-// scale-out: each in proportion to what the form says.
+// smooth returns the runtimes of the kept runs as they would have been without neighbours, at the reference size, at the whole number
+// next to their average scale-out: each in proportion to what the form says. Whole numbers make few groups of many averages, and
+// bandwidths are no finer.
 func (m *classic) smooth(o Options) (*fit.Ties, error) {
 	n := len(m.kept.points)
 	x, y := make([]float64, n), make([]float64, n)
 	for i := range m.kept.points {
 		p := &m.kept.points[i]
-		x[i] = p.x
+		x[i] = math.Round(p.x)
 		y[i] = p.y / m.form.longer(p, m.kept.size(p))
+		if there := m.form.alone(x[i]) / m.form.alone(p.x); positive(there) {
+			y[i] *= there
+		}
 	}
 	weights := make([]float64, n)
 	for i, v := range y {

@@ -207,6 +207,23 @@ func TestVariedExactly(t *testing.T) {
 	expect(t, learnedBy(t, cobellNP(), samples), At{ScaleOut: 9}, curve24(9), 0.05)
 }
 
+// TestFractions: local regression follows a curve that no parameters fit, from runs at average scale-outs that are no whole numbers.
+func TestFractions(t *testing.T) {
+	wave := func(x float64) float64 { return 200 + 80*math.Sin(x/3) }
+	var samples []Sample
+	for i := range 120 {
+		x := 1 + 23*float64(i)/119
+		samples = append(samples, Sample{ScaleOut: x, Runtime: wave(x) * jitter(i)})
+	}
+	m := learnedBy(t, bell(), samples)
+	if m.Report().Picked != "local linear regression, bandwidth 1" {
+		t.Errorf("picked %s", m.Report().Picked)
+	}
+	for x := 3.0; x <= 22; x += 0.5 {
+		expect(t, m, At{ScaleOut: x}, wave(x), 0.06)
+	}
+}
+
 // TestIdle: time without a replica is no time in which work was done.
 func TestIdle(t *testing.T) {
 	samples := []Sample{{ScaleOut: 2, Runtime: 150, Steps: []Step{{4, 100}, {0, 50}}}}
