@@ -24,7 +24,7 @@ func sampleCurve() *Curve {
 			ScaleOut: x, Median: m, Low80: 0.94 * m, High80: 1.06 * m, Low95: 0.9 * m, High95: 1.11 * m, Probability: &p,
 		})
 	}
-	for i := 0; i <= 10; i++ {
+	for i := range 11 {
 		ov := float64(i) / 10
 		var row []float64
 		for x := 4; x <= 24; x++ {

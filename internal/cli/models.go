@@ -104,7 +104,7 @@ func errorText(s *dovetail.Score) string {
 	if s == nil {
 		return "unknown: it takes two runs at least"
 	}
-	return fmt.Sprintf("%s on average, %s in the middle, when each of %s is predicted from the others",
+	return fmt.Sprintf("mean %s, median %s, when each of %s is predicted from the others",
 		percent(s.MeanError), percent(s.MedianError), plural(s.Runs, "run", "runs"))
 }
 

@@ -185,7 +185,7 @@ func TestShowSaysWhatWasForetold(t *testing.T) {
 		s := dovetail.RunStatus{
 			State: dovetail.Running, Started: at(-110), Ready: at(-100),
 			Prediction: &dovetail.Prediction{Model: "bayes-cobell", Runs: 30, ScaleOut: 14, Low: 280, Median: 300, High: 330},
-			Choice: &dovetail.Choice{Model: "bayes-cobell", Runs: 30, ScaleOut: 14, Deadline: *at(240), Confidence: 0.9, Probability: 0.934, Known: true},
+			Choice:     &dovetail.Choice{Model: "bayes-cobell", Runs: 30, ScaleOut: 14, Deadline: *at(240), Confidence: 0.9, Probability: 0.934, Known: true},
 		}
 		change(&s)
 		return &client.RunDetail{Status: s, Run: &dovetail.Run{App: app}}

@@ -72,7 +72,7 @@ func (e *environment) writePick(w io.Writer, c *dovetail.Curve) error {
 	}
 	low, high := c.Points[0].ScaleOut, c.Points[len(c.Points)-1].ScaleOut
 	take, within, wanted := plural(q.ScaleOut, "replica", "replicas"), secondsText(c.Target), percent(c.Confidence)
-	text := ""
+	var text string
 	switch spread := c.Points[0].Spread(); {
 	case spread && q.Infeasible:
 		text = fmt.Sprintf("No scale-out from %d to %d meets %s with %s or more: at the most, %d, it is met with %s.",

@@ -60,10 +60,10 @@ func choiceText(c *dovetail.Choice) string {
 		return ""
 	}
 	size := plural(c.ScaleOut, "replica", "replicas")
-	switch {
-	case c.Model == "max":
+	switch c.Model {
+	case "max":
 		return size + ", all that it can use: nothing is known of its runtimes yet"
-	case c.Model == "bootstrap":
+	case "bootstrap":
 		return fmt.Sprintf("%s, to try that out: %s known yet", size, plural(c.Runs, "run is", "runs are"))
 	}
 	text := size
