@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/dovetail-sched/dovetail/fit"
 )
@@ -34,7 +35,18 @@ type classic struct {
 const leastShare = 0.01
 
 // newClassic fits the parametric form. Beside: it is to learn of neighbours.
+//
+// The slowdown by a class with which all runs had the same overlap cannot be told from f. With relative weights it is taken for 0:
+// what was seen is then what is predicted, beside it and alone. Without, it is fitted as in the papers, and may take all of f.
 func newClassic(name string, d *samples, beside bool, o Options) (*classic, error) {
+	var always []string
+	if beside {
+		d = d.without()
+		always = slices.DeleteFunc(slices.Clone(d.classes), func(class string) bool { return !d.constant(slices.Index(d.classes, class)) })
+		if !o.Unweighted {
+			d.dropClasses(d.constant)
+		}
+	}
 	l, err := d.learn(beside, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -46,6 +58,9 @@ func newClassic(name string, d *samples, beside bool, o Options) (*classic, erro
 	m.report = Report{Model: name, Runs: len(l.kept.points), Dropped: d.dropped + len(l.wild), SSE: l.form.sse}
 	m.report.Parameters = l.parameters()
 	m.report.Notes = l.notes(d)
+	for _, class := range always {
+		m.report.Notes = append(m.report.Notes, fmt.Sprintf("all runs have the same overlap with %s: its slowdown cannot be told from the runtime itself", class))
+	}
 	return m, nil
 }
 
@@ -101,10 +116,8 @@ func (l *learned) notes(d *samples) []string {
 	case 2, 3:
 		notes = append(notes, fmt.Sprintf("the runs have %d different scale-outs: other parameters fit as well", n))
 	}
-	for c := range len(l.form.slow) / 2 {
-		if note := l.kept.vague(c); note != "" {
-			notes = append(notes, note)
-		}
+	if n := len(l.form.slow) / 2; n > 0 && l.kept.distinct() == 1 {
+		notes = append(notes, "one scale-out only: a and b of "+strings.Join(l.kept.classes[:n], ", ")+" cannot be told apart")
 	}
 	switch {
 	case l.form.beta > 0:
@@ -115,19 +128,6 @@ func (l *learned) notes(d *samples) []string {
 		notes = append(notes, "input sizes follow the scale-outs: their effects cannot be told apart")
 	}
 	return notes
-}
-
-// vague says why the slowdown by a class is not determined; "" if it is.
-func (d *samples) vague(class int) string {
-	first := d.points[0].over[class]
-	same := !slices.ContainsFunc(d.points, func(p point) bool { return p.over[class] != first })
-	switch {
-	case same:
-		return fmt.Sprintf("all runs have the same overlap with %s: its slowdown cannot be told from the runtime itself", d.classes[class])
-	case d.distinct() == 1:
-		return fmt.Sprintf("one scale-out only: a and b of %s cannot be told apart", d.classes[class])
-	}
-	return ""
 }
 
 // bySize is models of runs with inputs of one size each, for when growth with the size cannot be learned.

@@ -104,8 +104,15 @@ func (d *samples) point(s Sample) (point, bool) {
 
 // dropIdle removes classes that no point ran beside, because the runs that did were left out. The points must be its own.
 func (d *samples) dropIdle() {
+	d.dropClasses(func(c int) bool {
+		return !slices.ContainsFunc(d.points, func(p point) bool { return p.over[c] > 0 })
+	})
+}
+
+// dropClasses removes classes. The points must be its own.
+func (d *samples) dropClasses(drop func(class int) bool) {
 	for c := len(d.classes) - 1; c >= 0; c-- {
-		if slices.ContainsFunc(d.points, func(p point) bool { return p.over[c] > 0 }) {
+		if !drop(c) {
 			continue
 		}
 		d.classes = slices.Delete(slices.Clone(d.classes), c, c+1)
@@ -113,6 +120,11 @@ func (d *samples) dropIdle() {
 			d.points[i].over = slices.Delete(slices.Clone(p.over), c, c+1)
 		}
 	}
+}
+
+// constant reports whether all points have the same overlap with a class.
+func (d *samples) constant(class int) bool {
+	return !slices.ContainsFunc(d.points, func(p point) bool { return p.over[class] != d.points[0].over[class] })
 }
 
 // ratios returns the overlap with each class, added up; false if one is not a finite number.
