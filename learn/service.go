@@ -134,7 +134,7 @@ func (s *Service) catchUp(ctx context.Context, e Engine) error {
 	for name, all := range sizes {
 		s.learner.Remember(name, all)
 	}
-	finished, err := s.learner.past.History(ctx, engine.HistoryFilter{Limit: lookback, Replay: true})
+	finished, err := s.learner.past.History(ctx, engine.HistoryFilter{Limit: lookback, Learn: true})
 	if err != nil {
 		return err
 	}

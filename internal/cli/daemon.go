@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/dovetail-sched/dovetail"
@@ -15,6 +16,7 @@ import (
 	"github.com/dovetail-sched/dovetail/internal/backend/proc"
 	"github.com/dovetail-sched/dovetail/internal/httpapi"
 	"github.com/dovetail-sched/dovetail/internal/store/sqlite"
+	"github.com/dovetail-sched/dovetail/learn"
 	"github.com/dovetail-sched/dovetail/study"
 )
 
@@ -84,9 +86,14 @@ func startDaemon(ctx context.Context, o daemonOptions) (_ *daemon, err error) {
 	if err != nil {
 		return nil, err
 	}
+	learner, err := learn.New(store, learn.DefaultModel)
+	if err != nil {
+		return nil, err
+	}
+	lessons := learn.NewService(learner, o.Log)
 	eng, err := engine.Open(ctx, engine.Options{
 		Config: o.Config, Fresh: o.Fresh, Store: store, Reader: store, Runner: runner, Log: o.Log, Hook: o.Hook,
-		SnapshotEvery: o.SnapshotEvery,
+		SnapshotEvery: o.SnapshotEvery, Recorded: lessons.Recorded,
 	})
 	if err != nil {
 		return nil, err
@@ -107,7 +114,7 @@ func startDaemon(ctx context.Context, o daemonOptions) (_ *daemon, err error) {
 	d.end = end
 	go func() {
 		defer close(d.done)
-		d.err = errors.Join(run2(serving, eng, func(ctx context.Context) error {
+		d.err = errors.Join(runAll(serving, eng, lessons, func(ctx context.Context) error {
 			return httpapi.Serve(ctx, listener, handler, o.Log)
 		}), backwards(undo))
 	}()
@@ -130,9 +137,9 @@ func (d *daemon) ready(ctx context.Context) error {
 	return nil
 }
 
-// run2 runs the engine and the server until the context ends or one of them fails. The server ends first: what it still
-// answers needs the engine.
-func run2(ctx context.Context, eng *engine.Engine, serve func(context.Context) error) error {
+// runAll runs the engine, what learns beside it, and the server until the context ends or one of them fails. The server ends first: what it
+// still answers needs the engine.
+func runAll(ctx context.Context, eng *engine.Engine, lessons *learn.Service, serve func(context.Context) error) error {
 	serving, endServing := context.WithCancel(ctx)
 	defer endServing()
 	deciding, endDeciding := context.WithCancel(context.WithoutCancel(ctx))
@@ -143,7 +150,11 @@ func run2(ctx context.Context, eng *engine.Engine, serve func(context.Context) e
 		endServing()
 		decided <- err
 	}()
+	var learning sync.WaitGroup
+	learning.Go(func() { lessons.Run(serving, eng) })
 	served := serve(serving)
+	endServing()
+	learning.Wait()
 	endDeciding()
 	err := <-decided
 	if errors.Is(err, context.Canceled) {

@@ -28,10 +28,12 @@ func newHistory(e *environment, run func(context.Context, *historyOptions) error
 		Short: "Show finished runs: how long they took, with how many replicas",
 		Long: `Show finished runs, newest end first: how long they waited and ran, with how many replicas, and what they used.
 
-With --svg it also draws them as a timeline, one row a node and one row a run.`,
+With --svg it also draws them as a timeline, one row a node and one row a run. Runs that were imported have no number,
+and no row in the timeline.`,
 		Example: `  dovetail history --app wordcount
   dovetail history --since 24h --svg day.svg
-  dovetail history -o json                     # placements and neighbours as well`,
+  dovetail history -o json                     # placements and neighbours as well
+  dovetail history import runs.csv --dry-run   # runs of another system, to learn from`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
@@ -47,6 +49,7 @@ With --svg it also draws them as a timeline, one row a node and one row a run.`,
 	f.StringVar(&since, "since", "", "only runs that ended since then: a `time` such as 24h (ago) or 2026-03-01T08:00:00Z")
 	f.IntVar(&o.Query.Limit, "limit", 100, "at most so many")
 	f.StringVar(&o.SVG, "svg", "", "draw a timeline into this `file`")
+	cmd.AddCommand(newHistoryImport(e, nil), newHistoryExport(e, nil))
 	return cmd
 }
 
@@ -87,6 +90,11 @@ func (e *environment) writeHistory(w io.Writer, all []dovetail.History) error {
 		h := &all[i]
 		s := &h.Status
 		state := stateOf(s)
+		if p := h.Import; p != nil { // how it waited, and what it used, is not known
+			t.add("", printable(s.Class), e.paint(stateStyle(state), state), "", "", span(fromSeconds(p.Runtime)), "", "", "",
+				fmt.Sprint(len(p.Overlaps)), ago(p.Ended, now))
+			continue
+		}
 		took, ended := "", ""
 		if s.Ended != nil {
 			took, ended = span(s.Ended.Sub(s.Submitted)), ago(*s.Ended, now)
@@ -134,6 +142,9 @@ func workload(ctx context.Context, c *client.Client, all []dovetail.History) (re
 		w.Nodes = append(w.Nodes, nodes[i].Node)
 	}
 	for _, h := range slices.Backward(all) {
+		if h.Import != nil {
+			continue
+		}
 		r := report.Run{Status: h.Status}
 		d, err := c.Run(ctx, fmt.Sprint(h.Status.ID))
 		if err != nil {

@@ -22,8 +22,9 @@ type submitOptions struct {
 	User   string
 	Key    string
 	Hold   bool
-	Goal   goal // when it is to be done
-	AnyFit bool // accept it although it fits no cluster known so far
+	Goal   goal  // when it is to be done
+	Input  int64 // bytes that it reads; 0: as described
+	AnyFit bool  // accept it although it fits no cluster known so far
 	DryRun bool
 	Follow bool
 	Wait   bool
@@ -33,6 +34,7 @@ func newSubmit(e *environment, run func(context.Context, *submitOptions) error) 
 	var o submitOptions
 	var set []string
 	var when goalWords
+	var input string
 	cmd := &cobra.Command{
 		Use:   "submit FILE",
 		Short: "Submit an application: ask for a run of it",
@@ -56,6 +58,9 @@ run goes on: "dovetail cancel" ends it.`),
 			if o.Goal, err = when.read(cmd.Flags(), e.now()); err != nil {
 				return err
 			}
+			if o.Input, err = parseInputSize(input); err != nil {
+				return err
+			}
 			if o.DryRun && (o.Wait || o.Follow) {
 				return usagef("--dry-run submits nothing: there is no run to wait for or to follow; leave one of the flags out")
 			}
@@ -68,6 +73,7 @@ run goes on: "dovetail cancel" ends it.`),
 	f.StringVar(&o.User, "user", e.getenv("USER"), "on whose behalf")
 	f.StringVar(&o.Key, "key", "", "idempotency key: the same submission again returns the first run")
 	when.flags(f)
+	f.StringVar(&input, "input-size", "", "how much it reads, such as 24GB, in place of what FILE says; runtimes are predicted by it")
 	f.BoolVar(&o.Hold, "hold", false, "do not start it before \"dovetail release\"")
 	f.BoolVar(&o.AnyFit, "wait-for-capacity", false, "accept it although its core fits no node there is now")
 	f.BoolVar(&o.DryRun, "dry-run", false, "say what would happen, and submit nothing")
@@ -118,6 +124,7 @@ func (e *environment) submit(ctx context.Context, o *submitOptions) error {
 	}
 	req := client.SubmitRequest{
 		Spec: spec, Params: o.Set, Name: o.Name, User: o.User, Key: o.Key, Hold: o.Hold, Wait: o.AnyFit,
+		InputSize: o.Input,
 	}
 	if o.DryRun {
 		d, err := c.DryRun(ctx, req)
