@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 const (
 	CobellModels = "models" // seed 001, section IV-E1: how well models fit
 	CobellTarget = "target" // section IV-E2: do runs meet their target
+	CobellData   = "data"   // real runs: how well are runtimes foretold that no model has seen
 )
 
 // The scale of the evaluation.
@@ -25,11 +27,12 @@ const (
 )
 
 // Cobell reruns the evaluation of CoBell (seed 001, section IV-E) on synthetic runs, the second experiment through Dovetail's own core, and
-// judges its statements.
+// judges its statements; and measures models on real runs (Runtimes).
 type Cobell struct {
-	Seeds       int      // of the first experiment, from 1 on
-	Repetitions int      // of the second, from 1 on
-	Only        []string // parts; empty: all
+	Seeds       int       // of the first experiment, from 1 on
+	Repetitions int       // of the second, from 1 on
+	Only        []string  // parts; empty: all for which there is what they need
+	Bell, C3O   io.Reader // files of real runs, as Runtimes wants them; nil: without them
 
 	// Store returns a new store that keeps the history of one play of the second experiment.
 	Store func() Memory
@@ -52,12 +55,18 @@ type CobellEvaluation struct {
 	Errors      []ModelErrors   `json:"errors,omitempty"`   // of the first experiment
 	Policies    []TargetRow     `json:"policies,omitempty"` // of the second
 	Runs        []TargetRun     `json:"runs,omitempty"`     // behind them
+	Data        *RuntimesResult `json:"data,omitempty"`
 }
 
 // CobellParts returns what Only may ask for.
-func CobellParts() []string { return []string{CobellModels, CobellTarget} }
+func CobellParts() []string { return []string{CobellModels, CobellTarget, CobellData} }
 
-func (c *Cobell) wants(part string) bool { return len(c.Only) == 0 || slices.Contains(c.Only, part) }
+func (c *Cobell) wants(part string) bool {
+	if len(c.Only) == 0 {
+		return part != CobellData || c.Bell != nil || c.C3O != nil
+	}
+	return slices.Contains(c.Only, part)
+}
 
 // check returns what is wrong with what is asked for.
 func (c *Cobell) check() error {
@@ -79,29 +88,25 @@ func (c *Cobell) Run(ctx context.Context) (*CobellEvaluation, error) {
 		return nil, err
 	}
 	e := &CobellEvaluation{Seeds: c.Seeds, Repetitions: c.Repetitions}
-	plays := c.plays()
-	done := &cobellProgress{tell: c.Progress}
-	if c.wants(CobellModels) {
-		done.total += c.Seeds
-	}
-	if c.wants(CobellTarget) {
-		done.total += len(plays)
-	}
 	var err error
 	if c.wants(CobellModels) {
-		e.Errors, err = c.models(ctx, done)
+		e.Errors, err = c.models(ctx, &cobellProgress{tell: c.Progress, total: c.Seeds})
 	}
 	if err == nil && c.wants(CobellTarget) {
-		e.Runs, err = c.target(ctx, plays, done)
+		e.Runs, err = c.target(ctx)
 		e.Policies = targetRows(e.Runs)
+	}
+	if err == nil && c.wants(CobellData) {
+		e.Data, err = (&Runtimes{Bell: c.Bell, C3O: c.C3O, Seed: 1, Workers: c.Workers, Progress: c.Progress}).Run(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
+	e.Claims = e.judged()
 	return e, err
 }
 
-// cobellProgress counts what is done of the two experiments.
+// cobellProgress counts what is done of a part.
 type cobellProgress struct {
 	tell  func(Progress)
 	mu    sync.Mutex

@@ -34,7 +34,9 @@ func (l *loop) run() ([]TargetRun, error) {
 			return nil, fmt.Errorf("run %d: %w", i+1, err)
 		}
 		seconds, overlap := l.truth.race(&l.pair, &m, x)
-		runs = append(runs, newTargetRun(l.policy, &l.pair, l.truth, i, &m, x, overlap, seconds, float64(x)*seconds))
+		r := newTargetRun(l.policy, &l.pair, l.truth, i, &m)
+		r.ScaleOut, r.Overlap, r.Seconds, r.NodeSeconds = float64(x), overlap, seconds, float64(x)*seconds
+		runs = append(runs, r)
 		l.first = append(l.first, dovetail.Stretch{ScaleOut: x, Seconds: seconds})
 		s := predict.Sample{ScaleOut: float64(x), Runtime: seconds}
 		if overlap > 0 {

@@ -19,6 +19,8 @@ type ModelErrors struct {
 	RMSE      report.Interval `json:"rmseSeconds"`
 	MAE       report.Interval `json:"maeSeconds"`
 	MAPE      report.Interval `json:"mapePercent"`
+
+	mapes []float64 // by seed
 }
 
 // runsOfModels is how many runs a data set of the first experiment has (seed 001, section IV-D).
@@ -96,8 +98,8 @@ func (g *generator) draw(seed uint64) []predict.Sample {
 
 // fitted is a method of Table II.
 type fitted struct {
-	name, words string                                                                // ours, the table's
-	mape        float64                                                               // of the table, in percent
+	name, words string                                                                  // ours, the table's
+	mape        float64                                                                 // of the table, in percent
 	fit         func(samples []predict.Sample) (func(s *predict.Sample) float64, error) // returns what predicts a run
 }
 
@@ -185,14 +187,17 @@ func (c *Cobell) models(ctx context.Context, done *cobellProgress) ([]ModelError
 	}
 	var all []ModelErrors
 	for i, seeds := range found {
-		of := func(k int) report.Interval {
+		of := func(k int) []float64 {
 			values := make([]float64, len(seeds))
 			for s := range seeds {
 				values[s] = seeds[s][k]
 			}
-			return report.Estimate(values)
+			return values
 		}
-		all = append(all, ModelErrors{gens[i/len(methods)].name, methods[i%len(methods)].name, of(0), of(1), of(2)})
+		all = append(all, ModelErrors{
+			Generator: gens[i/len(methods)].name, Method: methods[i%len(methods)].name,
+			RMSE: report.Estimate(of(0)), MAE: report.Estimate(of(1)), MAPE: report.Estimate(of(2)), mapes: of(2),
+		})
 	}
 	return all, nil
 }

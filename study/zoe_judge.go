@@ -92,22 +92,34 @@ func (e *evidence) values(needs []at, of func([]*ZoeCell) float64) []float64 {
 
 // judge measures and decides.
 func (c *Claim) judge(e *evidence, full bool) {
-	judged, held := 0, 0
 	for i := range c.Checks {
 		k := &c.Checks[i]
-		values := e.values(k.needs, k.of)
-		if len(values) == 0 {
-			continue
-		}
-		k.Value = report.Estimate(values)
-		k.Holds = k.within(k.Value.Mean)
-		k.Clear = k.within(k.Value.Low) == k.Holds && k.within(k.Value.High) == k.Holds
-		if k.judged = full || !k.Full; !k.judged {
-			continue
-		}
-		judged++
-		if k.Holds {
-			held++
+		k.measure(e.values(k.needs, k.of))
+		k.judged = k.Value.N > 0 && (full || !k.Full)
+	}
+	c.conclude()
+}
+
+// measure notes what was measured, one value for each seed, and whether that is as expected.
+func (c *Check) measure(values []float64) {
+	if len(values) == 0 {
+		return
+	}
+	c.Value = report.Estimate(values)
+	c.Holds = c.within(c.Value.Mean)
+	c.Clear = c.within(c.Value.Low) == c.Holds && c.within(c.Value.High) == c.Holds
+	c.judged = true
+}
+
+// conclude gives the verdict by the checks that are judged.
+func (c *Claim) conclude() {
+	judged, held := 0, 0
+	for i := range c.Checks {
+		if k := &c.Checks[i]; k.judged {
+			judged++
+			if k.Holds {
+				held++
+			}
 		}
 	}
 	switch {

@@ -14,15 +14,7 @@ import (
 // WriteText writes the claims for people: each with what it was judged by.
 func (e *ZoeEvaluation) WriteText(w io.Writer) error {
 	var b bytes.Buffer
-	for i := range e.Claims {
-		c := &e.Claims[i]
-		fmt.Fprintf(&b, "%-17s %s, %s: %q\n", c.ID, strings.ToUpper(string(c.Verdict)), c.Where, c.Words)
-		for j := range c.Checks {
-			k := &c.Checks[j]
-			fmt.Fprintf(&b, "  %-8s %-66s %-24s seed: %-20s expected: %s\n", k.result(), k.What, k.value(), k.Seed, k.rule())
-		}
-		fmt.Fprintln(&b)
-	}
+	writeClaims(&b, e.Claims)
 	if len(e.Rules) > 0 {
 		fmt.Fprintln(&b, "Our rules against those of Zoe's simulator: mean turnaround in seconds; a ratio below 1 is a gain.")
 		fmt.Fprintf(&b, "  %-8s %-9s %-9s %12s %12s %12s   %-24s %s\n", "workload", "policy", "allocator", "Zoe's",
@@ -36,26 +28,40 @@ func (e *ZoeEvaluation) WriteText(w io.Writer) error {
 		}
 		fmt.Fprintln(&b)
 	}
-	counts := e.count()
-	fmt.Fprintf(&b, "%d reproduced, %d partly, %d not reproduced, %d not judged. In brackets: 95 %% confidence intervals over seeds.\n",
-		counts[Reproduced], counts[Partly], counts[NotReproduced], counts[NotJudged])
+	writeVerdicts(&b, e.Claims)
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-// count returns how many claims have which verdict.
-func (e *ZoeEvaluation) count() map[Verdict]int {
-	n := make(map[Verdict]int)
-	for i := range e.Claims {
-		n[e.Claims[i].Verdict]++
+// writeClaims writes each claim with what it was judged by.
+func writeClaims(b *bytes.Buffer, claims []Claim) {
+	for i := range claims {
+		c := &claims[i]
+		fmt.Fprintf(b, "%-17s %s, %s: %q\n", c.ID, strings.ToUpper(string(c.Verdict)), c.Where, c.Words)
+		for j := range c.Checks {
+			k := &c.Checks[j]
+			fmt.Fprintf(b, "  %-8s %-66s %-24s seed: %-20s expected: %s\n", k.result(), k.What, k.value(), k.Seed, k.rule())
+		}
+		fmt.Fprintln(b)
 	}
-	return n
+}
+
+// writeVerdicts writes how many claims have which verdict.
+func writeVerdicts(b *bytes.Buffer, claims []Claim) {
+	n := make(map[Verdict]int)
+	for i := range claims {
+		n[claims[i].Verdict]++
+	}
+	fmt.Fprintf(b, "%d reproduced, %d partly, %d not reproduced, %d not judged. In brackets: 95 %% confidence intervals over seeds.\n",
+		n[Reproduced], n[Partly], n[NotReproduced], n[NotJudged])
 }
 
 // WriteMarkdown writes the claims, what they were judged by, and the comparison of rules, as Markdown tables.
-func (e *ZoeEvaluation) WriteMarkdown(w io.Writer) error {
+func (e *ZoeEvaluation) WriteMarkdown(w io.Writer) error { return writeMarkdown(w, e.Sections()) }
+
+func writeMarkdown(w io.Writer, sections []report.Section) error {
 	var b bytes.Buffer
-	for _, s := range e.Sections() {
+	for _, s := range sections {
 		fmt.Fprintf(&b, "## %s\n\n", s.Title)
 		line := func(cells []string) {
 			for _, c := range cells {
@@ -74,22 +80,27 @@ func (e *ZoeEvaluation) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-// Sections returns the tables of the evaluation for a report.
-func (e *ZoeEvaluation) Sections() []report.Section {
+// claimSections returns the tables of claims and of what they were judged by.
+func claimSections(list []Claim) []report.Section {
 	claims := report.Section{Title: "Claims", Columns: []string{"claim", "the seed says", "verdict", "calibration", "why"}}
 	claims.Note = "Reproduced: all checks hold. Partly: some do. Not reproduced: none does."
 	checks := report.Section{Title: "Checks", Columns: []string{"claim", "measured here", "the seed", "expected", "here", "holds"}}
 	checks.Note = "In brackets: 95 % confidence intervals over seeds. A check holds if the mean is as expected; a question mark says that the interval " +
 		"reaches across the bound."
-	for i := range e.Claims {
-		c := &e.Claims[i]
+	for i := range list {
+		c := &list[i]
 		claims.Rows = append(claims.Rows, []string{c.ID, c.Where + ": “" + c.Words + "”", string(c.Verdict), c.Calibrated, c.Why})
 		for j := range c.Checks {
 			k := &c.Checks[j]
 			checks.Rows = append(checks.Rows, []string{c.ID, k.What, k.Seed, k.rule(), k.value(), k.result()})
 		}
 	}
-	all := []report.Section{claims, checks}
+	return []report.Section{claims, checks}
+}
+
+// Sections returns the tables of the evaluation for a report.
+func (e *ZoeEvaluation) Sections() []report.Section {
+	all := claimSections(e.Claims)
 	if len(e.Rules) > 0 {
 		rules := report.Section{
 			Title: "What our own rules gain or lose",

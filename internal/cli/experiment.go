@@ -17,7 +17,7 @@ import (
 	"github.com/dovetail-sched/dovetail/trace"
 )
 
-// The files that `dovetail experiment zoe --out` writes beside the page and its figures.
+// The files that `dovetail experiment --out` writes beside the page and its figures.
 const (
 	claimsJSON     = "claims.json"
 	claimsMarkdown = "claims.md"
@@ -42,11 +42,11 @@ func newExperiment(e *environment) *cobra.Command {
 		Short: "Repeat a published evaluation, and judge its statements",
 		Long: "Repeat a published evaluation with Dovetail's own core on simulated machines, and judge each of its statements\n" +
 			"by what comes out.",
-		Example: "  dovetail experiment zoe\n  dovetail experiment zoe --full --out zoe-report",
+		Example: "  dovetail experiment zoe\n  dovetail experiment zoe --full --out zoe-report\n  dovetail experiment cobell",
 		Args:    none,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newExperimentZoe(e, nil))
+	cmd.AddCommand(newExperimentZoe(e, nil), newExperimentCobell(e, nil))
 	return cmd
 }
 
@@ -175,20 +175,27 @@ func (e *environment) experimentZoe(ctx context.Context, o *experimentOptions) e
 
 // writeExperiment fills the directory of the report.
 func writeExperiment(out *simulateOptions, o *experimentOptions, result *study.ZoeEvaluation, took time.Duration) error {
-	page := report.Report{
+	return writeEvaluation(out, &report.Report{
 		Title: "The evaluation of Zoe, repeated", Command: o.Command, Sections: result.Sections(), Figures: result.Figures(),
 		About: []report.Fact{
-			{Name: "Applications", Value: fmt.Sprint(o.Applications)}, {Name: "Seeds", Value: fmt.Sprintf("1 to %d", o.Seeds)},
-			{Name: "Took", Value: fmt.Sprintf("%s on %s", span(took), plural(runtime.GOMAXPROCS(0), "core", "cores"))},
+			{Name: "Applications", Value: fmt.Sprint(o.Applications)}, {Name: "Seeds", Value: fmt.Sprintf("1 to %d", o.Seeds)}, tookFact(took),
 		},
-	}
+	}, result.WriteMarkdown, result)
+}
+
+func tookFact(took time.Duration) report.Fact {
+	return report.Fact{Name: "Took", Value: fmt.Sprintf("%s on %s", span(took), plural(runtime.GOMAXPROCS(0), "core", "cores"))}
+}
+
+// writeEvaluation writes the page of an evaluation, its claims as Markdown and as JSON, and its figures.
+func writeEvaluation(out *simulateOptions, page *report.Report, markdown func(io.Writer) error, result any) error {
 	type file struct {
 		name string
 		fill func(io.Writer) error
 	}
 	files := []file{
-		{pageFile, func(w io.Writer) error { return report.WriteHTML(w, &page) }},
-		{claimsMarkdown, result.WriteMarkdown},
+		{pageFile, func(w io.Writer) error { return report.WriteHTML(w, page) }},
+		{claimsMarkdown, markdown},
 		{claimsJSON, func(w io.Writer) error { return writeEncoded(w, result) }},
 	}
 	for _, f := range page.Figures {
