@@ -54,7 +54,7 @@ type bayesModel struct {
 	dropped int
 	classes []string // of neighbours, rising
 	typical float64  // input size in bytes that runtimes are relative to; 0: input sizes do not matter
-	post    *posterior
+	post    belief
 }
 
 // fitBayes weighs the combinations of a prior by samples. A run whose scale-out varied did the share t/f(x) of its work in a time t
@@ -78,7 +78,8 @@ func fitBayes(name string, prior *bayesPrior, samples []Sample, beside bool) (*b
 	all := m.rows()
 	varied := func(r bayesRow) bool { return len(m.samples[r.index].Steps) > 0 }
 	if !slices.ContainsFunc(all, varied) {
-		return m, m.weigh(prior, all)
+		err := m.weigh(prior, all)
+		return m, err
 	}
 	if steady := slices.DeleteFunc(m.rows(), varied); len(steady) > 0 {
 		all = steady
@@ -98,7 +99,8 @@ func fitBayes(name string, prior *bayesPrior, samples []Sample, beside bool) (*b
 			break
 		}
 	}
-	return m, m.weigh(prior, all)
+	err := m.weigh(prior, all)
+	return m, err
 }
 
 const (
@@ -113,12 +115,8 @@ func (m *bayesModel) weigh(prior *bayesPrior, rows []bayesRow) error {
 	if err != nil {
 		return err
 	}
-	post, err := robustPosterior(prior, data, settings)
-	if err != nil {
-		return err
-	}
-	m.post = post
-	return nil
+	m.post, err = believe(prior, data, settings)
+	return err
 }
 
 // bayesUsable reports whether a run can be learned from.
@@ -225,7 +223,7 @@ func (m *bayesModel) settings(prior *bayesPrior, data *bayesRows) ([]setting, er
 
 // Predict returns the distribution of the runtime. It is wider where there are fewer runs, and outside their scale-outs.
 func (m *bayesModel) Predict(at At) Distribution {
-	return m.post.at(max(at.ScaleOut, 1), m.relative(at.Input), m.over(at.Overlaps)).coarse()
+	return m.post.at(max(at.ScaleOut, 1), m.relative(at.Input), m.over(at.Overlaps))
 }
 
 // Report returns what was learned: means over the posterior. The weights of the shape are those of 1, 12/x, ln x/ln 12, x/12 and
@@ -238,17 +236,17 @@ func (m *bayesModel) Report() Report {
 		r.SSE += float64(e * e)
 	}
 	r.Parameters = m.parameters()
-	for i := range m.post.data.rows {
-		if row := &m.post.data.rows[i]; row.noise != 1 {
-			s := &m.samples[row.index]
+	for i, p := range m.post.wildness(len(m.samples)) {
+		if p > 0.5 {
+			s := &m.samples[i]
 			r.Notes = append(r.Notes, fmt.Sprintf("taken for wild: the run of %.4g s at scale-out %.4g", s.Runtime, s.ScaleOut))
 		}
 	}
 	slices.Sort(r.Notes)
-	if len(m.post.data.sites) == 1 {
+	if len(m.post[0].data.sites) == 1 {
 		r.Notes = append(r.Notes, "all runs have one scale-out: how runtimes change with it is not known")
 	}
-	if k := len(m.classes); k > 0 && !slices.ContainsFunc(m.post.data.rows, func(r bayesRow) bool { return slices.Max(r.over) == 0 }) {
+	if k := len(m.classes); k > 0 && !slices.ContainsFunc(m.post[0].data.rows, func(r bayesRow) bool { return slices.Max(r.over) == 0 }) {
 		r.Notes = append(r.Notes, "every run had a neighbour: how much it slows down is known from the prior alone")
 	}
 	return r
@@ -259,17 +257,20 @@ func (m *bayesModel) parameters() []Parameter {
 	var weights [5]float64
 	var sigma, amp, beta float64
 	a, b := make([]float64, len(m.classes)), make([]float64, len(m.classes))
-	for _, q := range m.post.parts {
-		sigma += float64(q.weight * m.post.blocks[q.block].sigma.value)
-		amp += float64(q.weight * m.post.blocks[q.block].amp.value)
-		for i, w := range m.post.prior.shapes[q.shape].weights {
-			weights[i] += float64(q.weight * w)
-		}
-		set := &m.post.settings[q.setting]
-		beta += float64(q.weight * set.beta)
-		for k := range m.classes {
-			a[k] += float64(q.weight * set.a[k])
-			b[k] += float64(q.weight * set.b[k])
+	for _, answer := range m.post {
+		for _, q := range answer.parts {
+			w := answer.weight * q.weight
+			sigma += float64(w * answer.blocks[q.block].sigma.value)
+			amp += float64(w * answer.blocks[q.block].amp.value)
+			for i, of := range answer.prior.shapes[q.shape].weights {
+				weights[i] += float64(w * of)
+			}
+			set := &answer.settings[q.setting]
+			beta += float64(w * set.beta)
+			for k := range m.classes {
+				a[k] += float64(w * set.a[k])
+				b[k] += float64(w * set.b[k])
+			}
 		}
 	}
 	var of []Parameter

@@ -10,7 +10,7 @@ import (
 
 // besideRuns makes runs whose runtimes follow CoBell with noise of a standard deviation of 3 %.
 func besideRuns(n int, classes ...string) []Sample {
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // figures for a test
+	r := rand.New(rand.NewPCG(1, 2))
 	samples := make([]Sample, n)
 	for i := range samples {
 		x := float64(4 + r.IntN(21))
@@ -30,6 +30,7 @@ func besideRuns(n int, classes ...string) []Sample {
 func BenchmarkBayes(b *testing.B) {
 	b.Run("ernest", func(b *testing.B) { benchmarkBayes(b, bayesErnest(), besideRuns(200)) })
 	b.Run("cobell", func(b *testing.B) { benchmarkBayes(b, bayesCoBell(), besideRuns(200, "wordcount")) })
+	b.Run("cobell-few", func(b *testing.B) { benchmarkBayes(b, bayesCoBell(), besideRuns(12, "wordcount")) })
 	b.Run("two-classes", func(b *testing.B) { benchmarkBayes(b, bayesCoBell(), besideRuns(200, "grep", "wordcount")) })
 }
 

@@ -211,7 +211,7 @@ func (p *posterior) wildest() (row int, deviations float64) {
 // at returns what is believed of a runtime.
 func (p *posterior) at(x, size float64, over []float64) mixture {
 	kinks := p.kinks(x)
-	m := make(mixture, 0, len(p.parts)*len(kinks))
+	m := make(mixture, len(p.parts), len(p.parts)*len(kinks)) // without kinks at first: their sd is a variance
 	logs, shifts := make([]float64, len(p.prior.shapes)), make([]float64, len(p.settings))
 	for k := range logs {
 		logs[k] = p.prior.shapes[k].logAt(x) + p.levels[k]
@@ -222,16 +222,22 @@ func (p *posterior) at(x, size float64, over []float64) mixture {
 	last := -1
 	var curves, slows []float64 // by shape and setting: what the sites' means say of the deviation at x
 	var variance float64
-	for _, q := range p.parts {
+	for i, q := range p.parts {
 		b := &p.blocks[q.block]
 		if q.block != last {
 			curves, slows, variance = p.deviation(b, x)
 			last = q.block
 		}
-		mean := logs[q.shape] + curves[q.shape] + shifts[q.setting] - slows[q.setting]
-		for _, k := range kinks {
-			m = append(m, lognormal{q.weight * k.weight, mean, math.Sqrt(variance + k.variance)})
+		m[i] = lognormal{q.weight, logs[q.shape] + curves[q.shape] + shifts[q.setting] - slows[q.setting], variance}
+	}
+	for _, k := range kinks[1:] {
+		for _, n := range m[:len(p.parts)] {
+			m = append(m, lognormal{n.weight * k.weight, n.mean, math.Sqrt(n.sd + k.variance)})
 		}
+	}
+	for i := range p.parts {
+		m[i].weight *= kinks[0].weight
+		m[i].sd = math.Sqrt(m[i].sd + kinks[0].variance)
 	}
 	return m
 }

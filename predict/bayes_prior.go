@@ -17,6 +17,7 @@ type bayesPrior struct {
 	kink   []likely // standard deviation of the change of slope dlny/dlnx at either end of the range of the runs; nil: none
 	a, b   []likely
 	beta   []likely
+	wild   float64 // probability of a run to be wild; 0: residuals alone tell
 	drop   float64 // combinations with less posterior weight than this are left out
 }
 
@@ -61,6 +62,8 @@ func specified() *bayesPrior {
 func calibrated() *bayesPrior {
 	p := specified()
 	p.own = 0.01
+	p.wild = 0.03
+	p.drop = 1e-6
 	p.kink = probabilities([]float64{.1, .3, .9}, []float64{2, 2, 1})
 	return p
 }
