@@ -45,3 +45,33 @@ func TestExperimentOptions(t *testing.T) {
 		}
 	}
 }
+
+func TestCobellOptions(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		args   []string
+		want   *cobellOptions
+	}{
+		{"nothing: as published", nil, &cobellOptions{Seeds: study.CobellSeeds, Repetitions: study.CobellRepetitions, Command: "cobell"}},
+		{"every flag", []string{
+			"--seeds", "2", "--repetitions", "3", "--only", "models, data", "--bell", "b.csv", "--c3o", "c.csv", "--out", "d", "--force", "--workers", "4",
+		}, &cobellOptions{
+			Seeds: 2, Repetitions: 3, Only: []string{"models", "data"}, Bell: "b.csv", C3O: "c.csv", Out: "d", Force: true, Workers: 4,
+			Command: "cobell --bell=b.csv --c3o=c.csv --force=true --only=models,data --out=d --repetitions=3 --seeds=2 --workers=4",
+		}},
+		{"no seeds", []string{"--seeds", "0"}, nil},
+		{"no repetitions", []string{"--repetitions", "-1"}, nil},
+		{"no such part", []string{"--only", "a"}, nil},
+		{"real runs without a file", []string{"--only", "data"}, nil},
+		{"fewer workers than none", []string{"--workers", "-1"}, nil},
+		{"an argument", []string{"cobell"}, nil},
+	} {
+		got, err := parsed(t, newExperimentCobell, tc.args...)
+		if (err != nil) != (tc.want == nil) {
+			t.Errorf("%s: error %v; want one: %v", tc.reason, err, tc.want == nil)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: options differ (-want +got):\n%s", tc.reason, diff)
+		}
+	}
+}
