@@ -13,6 +13,7 @@ import (
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/engine"
+	"github.com/dovetail-sched/dovetail/predict"
 	"github.com/dovetail-sched/dovetail/sched"
 	"github.com/dovetail-sched/dovetail/sim"
 	"github.com/dovetail-sched/dovetail/trace"
@@ -54,6 +55,7 @@ type knowledge struct {
 	hint    float64 // expected runtime over the median of the truth; 0: nobody expects anything
 	spread  float64 // standard deviation of ln(runtime)
 	classes int     // of so many classes; 0: each run is of its own
+	model   string  // that is fitted to what has ended, as a learner does; empty: none
 }
 
 // noisy makes a workload in which runtimes are known so well: applications of one master and up to 16 workers. Class names are
@@ -130,6 +132,9 @@ func measure(t *testing.T, out *covered, cfg dovetail.Config, k knowledge, seed 
 		if seen++; seen%60 != 0 || c.Waiting() == 0 || c.Next() > 150 {
 			return
 		}
+		if k.model != "" {
+			foretell(t, c, at, k.model, jobs, ended)
+		}
 		state, err := c.Snapshot()
 		if err != nil {
 			t.Fatal(err)
@@ -166,6 +171,34 @@ func measure(t *testing.T, out *covered, cfg dovetail.Config, k knowledge, seed 
 	}
 }
 
+// foretell lets a core know what a model has learned of the jobs that ended, which were all at full scale as far as that matters here.
+func foretell(t *testing.T, c *sched.Core, at time.Time, model string, jobs []trace.Job, ended map[int64]bool) {
+	t.Helper()
+	method, err := predict.Find(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples := make(map[string][]predict.Sample)
+	for i := range jobs {
+		if j := &jobs[i]; ended[j.ID] {
+			x := float64(j.App.Components[j.App.Scaled()].Limit())
+			samples[j.App.Name] = append(samples[j.App.Name], predict.Sample{ScaleOut: x, Runtime: j.Runtime.Seconds()})
+		}
+	}
+	scaleOuts := []int{1, 2, 4, 8, 16}
+	for class, all := range samples {
+		m, err := method.Fit(all, predict.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := dovetail.Outlook{Class: class, Model: model, Runs: len(all), ScaleOuts: scaleOuts}
+		o.Levels, o.Alone, _ = predict.Tabulate(m, scaleOuts, 0, nil)
+		if err := c.Apply(at, dovetail.Fitted{Outlook: o}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func (c *covered) add(g guess, truth time.Time) {
 	c.starts++
 	switch {
@@ -197,12 +230,14 @@ func TestForecastCoverage(t *testing.T) {
 		config    dovetail.Config
 		low, high float64 // shares that are fine for so few runs
 	}{
-		{knowledge{"finished runs of the class", 0, 0.4, 8}, config("fifo", "flexible"), 0.6, 1},
-		{knowledge{"finished runs of the class", 0, 0.4, 8}, config("fifo", "rigid"), 0.6, 1},
-		{knowledge{"finished runs of the class, hints", 1, 0.4, 8}, config("srpt", "flexible"), 0.3, 1},
-		{knowledge{"hints, right in the median", 1, 0.5, 0}, config("fifo", "flexible"), 0.6, 1},
-		{knowledge{"hints, a third too short", 0.67, 0.3, 0}, config("fifo", "flexible"), 0.6, 1},
-		{knowledge{"nothing (an hour is assumed)", 0, 0.5, 0}, config("fifo", "flexible"), 0, 1},
+		{knowledge{"finished runs of the class", 0, 0.4, 8, ""}, config("fifo", "flexible"), 0.6, 1},
+		{knowledge{"predictions of the class", 0, 0.4, 8, "bayes-cobell"}, config("fifo", "flexible"), 0.6, 1},
+		{knowledge{"finished runs of the class", 0, 0.4, 8, ""}, config("fifo", "rigid"), 0.6, 1},
+		{knowledge{"predictions of the class", 0, 0.4, 8, "bayes-cobell"}, config("fifo", "rigid"), 0.6, 1},
+		{knowledge{"finished runs of the class, hints", 1, 0.4, 8, ""}, config("srpt", "flexible"), 0.3, 1},
+		{knowledge{"hints, right in the median", 1, 0.5, 0, ""}, config("fifo", "flexible"), 0.6, 1},
+		{knowledge{"hints, a third too short", 0.67, 0.3, 0, ""}, config("fifo", "flexible"), 0.6, 1},
+		{knowledge{"nothing (an hour is assumed)", 0, 0.5, 0, ""}, config("fifo", "flexible"), 0, 1},
 	} {
 		var c covered
 		for seed := range *clusters {

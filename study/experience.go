@@ -10,6 +10,7 @@ import (
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/policy"
+	"github.com/dovetail-sched/dovetail/predict"
 )
 
 // What is assumed where nothing is known, and how much is remembered.
@@ -54,7 +55,8 @@ func latest(values []float64, n int) []float64 { return values[max(0, len(values
 type source int
 
 const (
-	ownRuntimes  source = iota // runs of its class
+	predicted    source = iota // what a model learned of its class, for its input size
+	ownRuntimes                // runs of its class
 	learnedHints               // what was expected of it, and how wrong such hints were
 	plainHint                  // what was expected of it
 	nothing                    // nobody knows
@@ -84,9 +86,31 @@ func (x *Experience) source(r *dovetail.Run) source {
 // luck draws the runtimes of one play from experience. What is unsure about a whole class is drawn once for all of its runs: when
 // they take longer than we know, they all do.
 type luck struct {
-	past *Experience
-	seed uint64
-	play uint64
+	past  *Experience
+	seed  uint64
+	play  uint64
+	known func(class string, input int64) *dovetail.Outlook // as sched.Core.Outlook; nil: nothing was learned
+}
+
+// outlook returns what a model says of a run's runtimes; nil if there is none, if it was fitted to fewer runs than make one, or if it knows no
+// spread: such a one would promise too much.
+func (l luck) outlook(r *dovetail.Run) *dovetail.Outlook {
+	if l.known == nil || r.App.Kind == dovetail.Service {
+		return nil
+	}
+	o := l.known(r.Class, r.Input)
+	if !predict.Known(o) || o.Runs < predict.Few || len(o.Levels) < 2 {
+		return nil
+	}
+	return o
+}
+
+// source returns what the runtime of a run is drawn from.
+func (l luck) source(r *dovetail.Run) source {
+	if l.outlook(r) != nil {
+		return predicted
+	}
+	return l.past.source(r)
 }
 
 // stream returns the random numbers of one purpose.
@@ -99,7 +123,9 @@ func (l luck) stream(purpose uint64) *rand.Rand {
 func (l luck) Runtime(r *dovetail.Run, done time.Duration) time.Duration {
 	rng := l.stream(uint64(r.ID))
 	var draw func() float64
-	switch l.past.source(r) {
+	switch l.source(r) {
+	case predicted:
+		draw = l.foreseen(rng, r)
 	case ownRuntimes:
 		draw = l.among(rng, r.Class, l.past.classes[r.Class])
 	case learnedHints:
@@ -134,6 +160,22 @@ func (l luck) common(class string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(class)) // it never fails
 	return l.stream(h.Sum64() | 1<<63)
+}
+
+// foreseen draws logarithms of runtimes from what a model says of a run with all of its replicas and no neighbours. The table does not tell what is
+// unsure about the class from what differs between its runs. For n normal values of unknown mean the mean has 1/(n+1) of the predictive
+// variance (Gelman et al., Bayesian Data Analysis, §3.2), so much of the normal quantile is shared by all runs of the class (a Gaussian copula); what is drawn for each
+// run still has exactly the distribution of the table.
+func (l luck) foreseen(rng *rand.Rand, r *dovetail.Run) func() float64 {
+	o := l.outlook(r)
+	table := predict.Lookup(o, float64(r.App.Components[r.App.Scaled()].Limit()), nil)
+	shared := 1 / (float64(o.Runs) + 1)
+	common, own := math.Sqrt(shared)*l.common(r.Class).NormFloat64(), math.Sqrt(1-shared)
+	const edge = 1e-9
+	return func() float64 {
+		p := 0.5 * math.Erfc(-(common+float64(own*rng.NormFloat64()))/math.Sqrt2)
+		return math.Log(table.Quantile(min(max(p, edge), 1-edge)))
+	}
 }
 
 // around draws logarithms of lognormal runtimes around a guess that is wrong for all runs alike by a lognormal factor.
@@ -181,6 +223,7 @@ func (l luck) among(rng *rand.Rand, class string, values []float64) func() float
 func basis(counts [numSources]int) string {
 	var parts []string
 	for s, text := range [numSources]string{
+		predicted:    "of %s as predicted for their class and input, with all replicas and no neighbours",
 		ownRuntimes:  "of %s from finished runs of their class",
 		learnedHints: "of %s from what was expected of them, as wrong as it was for finished runs",
 		plainHint:    "of %s from what was expected of them (80 %% of them take 0.53 to 1.9 times that)",

@@ -22,7 +22,7 @@ func runOf(class string, kind dovetail.Kind, expected time.Duration) *dovetail.R
 func draws(x *Experience, r *dovetail.Run, done time.Duration, plays int) []time.Duration {
 	all := make([]time.Duration, plays)
 	for k := range all {
-		all[k] = luck{x, 1, uint64(k)}.Runtime(r, done)
+		all[k] = luck{past: x, seed: 1, play: uint64(k)}.Runtime(r, done)
 	}
 	slices.Sort(all)
 	return all
@@ -95,7 +95,7 @@ func TestLuckIsSharedWithinAClass(t *testing.T) {
 	b.ID, c.ID = 2, 3
 	var same, other float64
 	for k := range uint64(2000) {
-		l := luck{x, 7, k}
+		l := luck{past: x, seed: 7, play: k}
 		ta := math.Log(l.Runtime(a, 0).Hours())
 		if again := math.Log(l.Runtime(a, 0).Hours()); again != ta {
 			t.Fatalf("play %d draws %v and then %v", k, ta, again)
@@ -120,5 +120,89 @@ func TestBasisSaysWhatWasAssumed(t *testing.T) {
 		if got := basis(counts); !strings.Contains(got, want) {
 			t.Errorf("%v: %q does not say %q", counts, got, want)
 		}
+	}
+}
+
+// A table of a model that learned from six runs goes before all else, for the input size of the run; one that knows too little or no spread does not.
+func TestRuntimesAreDrawnFromWhatIsPredicted(t *testing.T) {
+	x := NewExperience()
+	for range 10 {
+		x.Learn("known", 0, time.Hour)
+	}
+	table := func(runs int, levels ...float64) func(string, int64) *dovetail.Outlook {
+		return func(class string, input int64) *dovetail.Outlook {
+			if class != "known" {
+				return nil
+			}
+			o := &dovetail.Outlook{Class: class, Runs: runs, Levels: levels, ScaleOuts: []int{1, 8}}
+			for _, full := range []float64{400, 100} {
+				var row []float64
+				for _, p := range levels { // lognormal, with a standard deviation of .1
+					row = append(row, full*float64(1+input)*math.Exp(.1*math.Sqrt2*math.Erfinv(2*p-1)))
+				}
+				o.Alone = append(o.Alone, row)
+			}
+			return o
+		}
+	}
+	run := func(kind dovetail.Kind, class string, input int64) *dovetail.Run {
+		return &dovetail.Run{ID: 1, Class: class, Input: input, App: &dovetail.Application{Name: class, Kind: kind, Components: []dovetail.Component{
+			{Name: "driver", Count: 1}, {Name: "worker", Count: 1, Max: 8},
+		}}}
+	}
+	for _, test := range []struct {
+		reason string
+		run    *dovetail.Run
+		known  func(string, int64) *dovetail.Outlook
+		source source
+		median float64 // seconds
+	}{
+		{"at full scale", run(dovetail.Batch, "known", 0), table(9, .1, .5, .9), predicted, 100},
+		{"with its input", run(dovetail.Batch, "known", 1), table(9, .1, .5, .9), predicted, 200},
+		{"an interactive run of a class that is known ends", run(dovetail.Interactive, "known", 0), table(9, .1, .5, .9), predicted, 100},
+		{"too few runs", run(dovetail.Batch, "known", 0), table(5, .1, .5, .9), ownRuntimes, 3600},
+		{"no spread", run(dovetail.Batch, "known", 0), table(9, .5), ownRuntimes, 3600},
+		{"another class", run(dovetail.Batch, "new", 0), table(9, .1, .5, .9), nothing, 3600},
+		{"a service does not end", run(dovetail.Service, "known", 0), table(9, .1, .5, .9), endless, 0},
+	} {
+		var all []float64
+		for k := range uint64(1001) {
+			l := luck{past: x, seed: 1, play: k, known: test.known}
+			if got := l.source(test.run); got != test.source {
+				t.Fatalf("%s: drawn from source %d, not %d", test.reason, got, test.source)
+			}
+			all = append(all, l.Runtime(test.run, 0).Seconds())
+		}
+		slices.Sort(all)
+		if m := all[500]; math.Abs(m-test.median) > .15*test.median {
+			t.Errorf("%s: the median is %.0f s; expected about %.0f s", test.reason, m, test.median)
+		}
+		if w := all[900] / all[100]; test.source == predicted && math.Abs(w-math.Exp(.2*1.2816)) > .05 {
+			t.Errorf("%s: the 90th percentile is %.3f times the 10th; expected 1.29", test.reason, w)
+		}
+	}
+	l := luck{past: x, seed: 1, known: table(9, .1, .5, .9)}
+	if got := l.Runtime(run(dovetail.Batch, "known", 0), time.Hour); got <= time.Hour {
+		t.Errorf("a run that has had an hour, far beyond what is predicted, takes %s", got)
+	}
+}
+
+// Of n+1 parts of the variance that a model of n runs leaves, one is common to all runs of the class.
+func TestPredictedRuntimesAreSharedWithinAClass(t *testing.T) {
+	known := func(string, int64) *dovetail.Outlook {
+		return &dovetail.Outlook{Runs: 6, Levels: []float64{.1, .9}, ScaleOuts: []int{1}, Alone: [][]float64{{math.Exp(-1.2816), math.Exp(1.2816)}}}
+	}
+	a, b := runOf("known", dovetail.Batch, 0), runOf("known", dovetail.Batch, 0)
+	b.ID = 2
+	const plays = 4000
+	sum, square := 0.0, 0.0
+	for k := range uint64(plays) {
+		l := luck{past: NewExperience(), seed: 7, play: k, known: known}
+		ta, tb := math.Log(l.Runtime(a, 0).Seconds()), math.Log(l.Runtime(b, 0).Seconds())
+		sum += ta * tb / plays
+		square += ta * ta / plays
+	}
+	if math.Abs(square-1) > .1 || math.Abs(sum-1./7) > .06 {
+		t.Errorf("variance %.3f, covariance %.3f; expected 1 and 1/7", square, sum)
 	}
 }

@@ -36,6 +36,7 @@ type Forecast struct {
 	Seed    uint64
 
 	arrivals []Arrival // within Span, in order
+	core     *sched.Core
 }
 
 // Arrival is a run that was submitted of late.
@@ -119,23 +120,25 @@ func (f *Forecast) survey() (*Future, []dovetail.RunID, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	f.core = core
+	l := f.luck(0)
 	u, about := &Future{Now: f.Now}, []dovetail.RunID{}
 	var sources [numSources]int
 	f.arrivals = slices.Clone(f.Recent)
-	for _, l := range core.Live(f.Now) {
-		if !l.Submitted.Before(f.Now.Add(-f.Span)) {
-			f.arrivals = append(f.arrivals, Arrival{l.Submitted, l.Run})
+	for _, r := range core.Live(f.Now) {
+		if !r.Submitted.Before(f.Now.Add(-f.Span)) {
+			f.arrivals = append(f.arrivals, Arrival{r.Submitted, r.Run})
 		}
-		s := f.Past.source(l.Run)
-		if l.State != dovetail.Stopping {
+		s := l.source(r.Run)
+		if r.State != dovetail.Stopping {
 			sources[s]++
 		}
-		if l.State != dovetail.Queued {
+		if r.State != dovetail.Queued {
 			continue
 		}
-		u.Runs = append(u.Runs, WaitingRun{Run: l.Run})
-		if !l.Held && s != endless {
-			about = append(about, l.Run.ID)
+		u.Runs = append(u.Runs, WaitingRun{Run: r.Run})
+		if !r.Held && s != endless {
+			about = append(about, r.Run.ID)
 		}
 	}
 	if f.Submit != nil {
@@ -145,7 +148,7 @@ func (f *Forecast) survey() (*Future, []dovetail.RunID, error) {
 			news.Name = dovetail.RunName(news.App.Name, news.ID)
 		}
 		f.Submit = &news
-		sources[f.Past.source(&news)]++
+		sources[l.source(&news)]++
 		u.Runs = append(u.Runs, WaitingRun{Run: &news})
 		about = append(about, news.ID)
 	}
@@ -159,9 +162,12 @@ func (f *Forecast) survey() (*Future, []dovetail.RunID, error) {
 	return u, about, nil
 }
 
+// luck returns what is drawn in a play. Plays may ask at the same time: what is known is not changed any more.
+func (f *Forecast) luck(play uint64) luck { return luck{f.Past, f.Seed, play, f.core.Outlook} }
+
 // play plays once.
 func (f *Forecast) play(ctx context.Context, k uint64, about []dovetail.RunID) (*report.Schedule, error) {
-	l := luck{f.Past, f.Seed, k}
+	l := f.luck(k)
 	p := sim.Present{State: f.State, Now: f.Now, Runtime: l.Runtime, About: about}
 	if r := f.Submit; r != nil {
 		p.Arrivals = append(p.Arrivals, l.job(r, r.ID, 0))

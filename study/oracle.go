@@ -226,7 +226,7 @@ func arrivals(finished []dovetail.History, now time.Time) []Arrival {
 	for i := range finished {
 		h := &finished[i]
 		if h.App != nil && len(h.Placements) > 0 && h.Status.Submitted.After(now.Add(-lately)) {
-			all = append(all, Arrival{h.Status.Submitted, &dovetail.Run{Class: h.Status.Class, User: h.Status.User, App: h.App}})
+			all = append(all, Arrival{h.Status.Submitted, &dovetail.Run{Class: h.Status.Class, User: h.Status.User, App: h.App, Input: h.Status.InputSize}})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Arrival) int { return a.At.Compare(b.At) })
