@@ -198,14 +198,14 @@ func TestShowSaysWhatWasForetold(t *testing.T) {
 		{"a run without either says nothing", &client.RunDetail{Run: &dovetail.Run{App: &dovetail.Application{}}}, nil},
 		{"it runs", run(func(*dovetail.RunStatus) {}), []string{
 			"Target: runs for 350s at the most, with 90 %; 4m00s left",
-			"Chosen: 14 replicas, which meet it with 93.4 % (bayes-cobell, from 30 runs)",
+			"Chosen: 14 replicas; it is then met with 93.4 % (bayes-cobell, from 30 runs)",
 			"Predicted: 300s (280 to 330s in 80 % of runs) with 14 replicas, from 30 runs; so far 100s",
 		}},
 		{"it waits", run(func(s *dovetail.RunStatus) {
 			*s = dovetail.RunStatus{State: dovetail.Queued}
 		}), []string{"Target: runs for 350s at the most"}},
 		{"it is late", run(func(s *dovetail.RunStatus) { s.Choice.Deadline, s.Prediction = *at(-5), nil }), []string{
-			"Target: runs for 350s at the most, with 90 %; overdue for 5.0s", "Chosen: 14 replicas, which meet it with 93.4 % (bayes-cobell, from 30 runs)",
+			"Target: runs for 350s at the most, with 90 %; overdue for 5.0s", "Chosen: 14 replicas; it is then met with 93.4 % (bayes-cobell, from 30 runs)",
 		}},
 		{"nothing is known", run(func(s *dovetail.RunStatus) {
 			s.Choice.Model, s.Choice.Runs, s.Choice.Known, s.Prediction = "max", 0, false, nil
@@ -222,20 +222,20 @@ func TestShowSaysWhatWasForetold(t *testing.T) {
 		{"it was met", run(func(s *dovetail.RunStatus) {
 			s.State, s.Outcome, s.Ended, s.Choice.Closed = dovetail.Ended, dovetail.OutcomeSucceeded, at(215), "met"
 		}), []string{
-			"Target: runs for 350s at the most, with 90 %", "Chosen: 14 replicas, which meet it with 93.4 % (bayes-cobell, from 30 runs)",
-			"Predicted: 300s (280 to 330s in 80 % of runs) with 14 replicas, from 30 runs; it took 315s, 5 % longer", "Outcome: target met, 25.0s early",
+			"Target: runs for 350s at the most, with 90 %", "Chosen: 14 replicas; it is then met with 93.4 % (bayes-cobell, from 30 runs)",
+			"Predicted: 300s (280 to 330s in 80 % of runs) with 14 replicas, from 30 runs; it took 315s, 5 % longer", "Outcome: target met, 25s early",
 		}},
 		{"it was missed", run(func(s *dovetail.RunStatus) {
 			s.State, s.Outcome, s.Ended, s.Choice.Closed = dovetail.Ended, dovetail.OutcomeSucceeded, at(260), "missed"
 			s.Prediction.Low, s.Prediction.High = 300, 300
 		}), []string{
-			"Target: runs for 350s at the most, with 90 %", "Chosen: 14 replicas, which meet it with 93.4 % (bayes-cobell, from 30 runs)",
-			"Predicted: 300s with 14 replicas, from 30 runs; it took 360s, 20 % longer", "Outcome: target missed by 20.0s",
+			"Target: runs for 350s at the most, with 90 %", "Chosen: 14 replicas; it is then met with 93.4 % (bayes-cobell, from 30 runs)",
+			"Predicted: 300s with 14 replicas, from 30 runs; it took 360s, 20 % longer", "Outcome: target missed by 20s",
 		}},
 		{"it failed", run(func(s *dovetail.RunStatus) {
 			s.State, s.Outcome, s.Ended, s.Choice.Closed = dovetail.Ended, dovetail.OutcomeFailed, at(-50), "failed"
 		}), []string{
-			"Target: runs for 350s at the most, with 90 %", "Chosen: 14 replicas, which meet it with 93.4 % (bayes-cobell, from 30 runs)",
+			"Target: runs for 350s at the most, with 90 %", "Chosen: 14 replicas; it is then met with 93.4 % (bayes-cobell, from 30 runs)",
 			"Predicted: 300s (280 to 330s in 80 % of runs) with 14 replicas, from 30 runs; it ended after 50s", "Outcome: the run failed before its target",
 		}},
 	} {

@@ -73,7 +73,7 @@ func choiceText(c *dovetail.Choice) string {
 	case c.Missed:
 		text += ", all that it can use: no scale-out is expected to meet it"
 	case c.Known:
-		text += ", which meet it with " + percent(c.Probability)
+		text += "; it is then met with " + percent(c.Probability)
 	}
 	return fmt.Sprintf("%s (%s, from %s)", text, printable(c.Model), plural(c.Runs, "run", "runs"))
 }
@@ -133,9 +133,9 @@ func closedText(s *dovetail.RunStatus) string {
 	}
 	switch by := s.Ended.Sub(c.Deadline); c.Closed {
 	case "met":
-		return "target met, " + span(-by) + " early"
+		return "target met, " + secondsText((-by).Seconds()) + " early"
 	case "missed":
-		return "target missed by " + span(by)
+		return "target missed by " + secondsText(by.Seconds())
 	case "failed":
 		return "the run failed before its target"
 	case "abandoned":
