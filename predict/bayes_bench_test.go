@@ -30,6 +30,13 @@ func besideRuns(n int, classes ...string) []Sample {
 func BenchmarkBayes(b *testing.B) {
 	b.Run("ernest", func(b *testing.B) { benchmarkBayes(b, bayesErnest(), besideRuns(200)) })
 	b.Run("cobell", func(b *testing.B) { benchmarkBayes(b, bayesCoBell(), besideRuns(200, "wordcount")) })
+	b.Run("cobell-wild", func(b *testing.B) {
+		samples := besideRuns(200, "wordcount")
+		for i := 0; i < len(samples); i += 20 {
+			samples[i].Runtime *= 1.8
+		}
+		benchmarkBayes(b, bayesCoBell(), samples)
+	})
 	b.Run("cobell-few", func(b *testing.B) { benchmarkBayes(b, bayesCoBell(), besideRuns(12, "wordcount")) })
 	b.Run("two-classes", func(b *testing.B) { benchmarkBayes(b, bayesCoBell(), besideRuns(200, "grep", "wordcount")) })
 }

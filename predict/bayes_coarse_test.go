@@ -21,7 +21,7 @@ func TestCoarse(t *testing.T) {
 		}
 		for _, x := range []float64{1, 4, 11.5, 25, 60} {
 			for _, overlap := range []float64{0, 0.4, 1} {
-				whole := m.post[0].posterior.at(x, 0, m.over([]dovetail.Overlap{{Class: "wordcount", Ratio: overlap}}))
+				whole := m.post[0].at(x, 0, m.over([]dovetail.Overlap{{Class: "wordcount", Ratio: overlap}}))
 				thin := whole.coarse()
 				if len(whole) > 10*plenty && len(thin) > len(whole)/4 {
 					t.Errorf("%d runs, scale-out %g, overlap %g: %d normals of %d", n, x, overlap, len(thin), len(whole))

@@ -184,8 +184,8 @@ func (p *posterior) constant(b *block) float64 {
 	return c
 }
 
-// wildest returns the row that is farthest from what the other rows say of it, in standard deviations, under the best part.
-func (p *posterior) wildest() (row int, deviations float64) {
+// far returns how far each row is from what the other rows say of it, in standard deviations, under the best part.
+func (p *posterior) far() []float64 {
 	b, set, d := &p.blocks[p.best.block], &p.settings[p.best.setting], p.data
 	curve := &p.prior.shapes[p.best.shape]
 	left := func(r *bayesRow) float64 {
@@ -195,17 +195,15 @@ func (p *posterior) wildest() (row int, deviations float64) {
 	solved := append([]float64(nil), means...)
 	b.factor.Solve(solved)
 	diagonal := b.factor.InverseDiagonal()
+	deviations := make([]float64, len(d.rows))
 	for i := range d.rows {
 		r := &d.rows[i]
 		own := 1 / (b.sigma.value * b.sigma.value * r.noise) // inverse of the variance of its noise
 		v := b.sigma.value * b.sigma.value / d.weight[r.site]
 		inverse := own - own*own*(v-v*v*diagonal[r.site]) // of the covariance of all rows, by Woodbury's identity
-		far := math.Abs(own*(left(r)-means[r.site]+v*solved[r.site])) / math.Sqrt(inverse)
-		if far > deviations {
-			row, deviations = i, far
-		}
+		deviations[i] = math.Abs(own*(left(r)-means[r.site]+v*solved[r.site])) / math.Sqrt(inverse)
 	}
-	return row, deviations
+	return deviations
 }
 
 // at returns what is believed of a runtime.
@@ -284,22 +282,41 @@ func (p *posterior) kinks(x float64) []kink {
 }
 
 // robustPosterior weighs the rows, and gives those that are wild more noise: one after the other the wildest, if it is farther than
-// wildBeyond from what the others say, up to one row in five.
+// wildBeyond from what the others say, up to one row in five. Of many rows, one in twenty at a time.
 func robustPosterior(prior *bayesPrior, data *bayesRows, settings []setting) (*posterior, error) {
 	p, err := newPosterior(prior, data, settings)
-	if err != nil || len(data.rows) < 4 {
+	n := len(data.rows)
+	if err != nil || n < fewestTried {
 		return p, err
 	}
-	for range max(1, len(data.rows)/5) {
-		row, far := p.wildest()
-		if far <= wildBeyond {
+	for left := max(1, n/5); left > 0; {
+		found := data.markWild(p.far(), min(left, max(1, n/wildShare)))
+		if found == 0 {
 			break
 		}
-		data.rows[row].noise = wildNoise
-		data.weigh()
+		left -= found
 		if p, err = newPosterior(prior, data, settings); err != nil {
 			return nil, err
 		}
 	}
 	return p, nil
+}
+
+// markWild gives more noise to the rows that are farthest from what the others say, if that is farther than wildBeyond, and returns
+// how many they were.
+func (of *bayesRows) markWild(far []float64, most int) (found int) {
+	for ; found < most; found++ {
+		row := -1
+		for i := range of.rows {
+			if of.rows[i].noise == 1 && far[i] > wildBeyond && (row < 0 || far[i] > far[row]) {
+				row = i
+			}
+		}
+		if row < 0 {
+			break
+		}
+		of.rows[row].noise = wildNoise
+	}
+	of.weigh()
+	return found
 }

@@ -14,6 +14,7 @@ type answer struct {
 const (
 	fewestTried = 4    // runs of which one may be wild
 	mostTried   = 12   // runs of which each is tried
+	wildShare   = 20   // one in so many is given more noise at a time
 	surelyWild  = 0.9  // probability from which a run is wild, and others are looked for
 	unlikely    = 1e-4 // an answer with less probability is left out
 )
@@ -93,7 +94,7 @@ func (b belief) likely() belief {
 func (b belief) at(x, size float64, over []float64) mixture {
 	var m mixture
 	for _, a := range b {
-		for _, n := range a.posterior.at(x, size, over).coarse() {
+		for _, n := range a.at(x, size, over).coarse() {
 			n.weight *= a.weight
 			m = append(m, n)
 		}
