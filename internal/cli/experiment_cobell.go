@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -110,12 +111,11 @@ func (e *environment) experimentCobell(ctx context.Context, o *cobellOptions) er
 		if f.name == "" {
 			continue
 		}
-		file, err := os.Open(f.name)
+		data, err := os.ReadFile(f.name)
 		if err != nil {
 			return dovetail.Errorf(dovetail.Invalid, "cannot read runs: %v", err)
 		}
-		defer file.Close() //nolint:errcheck // it was only read
-		*f.to = file
+		*f.to = bytes.NewReader(data)
 	}
 	result, failed := c.Run(ctx)
 	bar.leave()
