@@ -36,7 +36,9 @@ type draft struct {
 	closed  bool   // in this round the allocator takes nothing back any more for those that wait
 	looked  int    // how many were blocked or skipped in this round
 	choices []chosen
-	held    *reservation // of the first run that did not fit, if the order reserves
+	head    *run         // the first that did not fit, if the order reserves for it
+	held    *reservation // its reservation, once somebody asked
+	asked   bool         // … somebody did
 	spends  *run         // was let by for what is spare besides
 }
 
@@ -166,7 +168,7 @@ func (d *draft) undo() {
 	clear(d.skipped)
 	d.skipped = d.skipped[:0]
 	d.tried, d.started, d.ended, d.blocked, d.order = d.tried[:0], d.started[:0], d.ended[:0], d.blocked[:0], nil
-	d.held, d.spends = nil, nil
+	d.head, d.held, d.spends = nil, nil, nil
 	d.ends = nil // the plan has them
 }
 
@@ -293,7 +295,7 @@ func (d *draft) allocate() {
 		d.forget()
 		d.order = nil
 		d.closed, d.looked, d.skipped = false, 0, d.skipped[:0]
-		d.held, d.spends = nil, nil
+		d.head, d.held, d.asked, d.spends = nil, nil, false, nil
 		before, had := len(d.steps), len(d.started)
 		l.Broken = d.broken()
 		d.c.share(fitter{d}, l)
@@ -317,7 +319,7 @@ func (d *draft) block(w *run) bool {
 	d.because(w, dovetail.NoCapacity)
 	d.looked++
 	if d.c.order.Reserves && d.looked == 1 {
-		d.held = d.reserve(w)
+		d.head = w
 	}
 	return d.c.order.Backfill && d.looked < backfillDepth && !d.c.overdue(w, d.now)
 }
@@ -479,7 +481,7 @@ func (d *draft) waiting() iter.Seq[*run] {
 				continue
 			}
 			if d.delays(w) {
-				if d.because(w, dovetail.Behind); d.passBy() {
+				if d.passBy(w) {
 					return
 				}
 				continue
@@ -502,8 +504,9 @@ func (d *draft) mayEver(w *run) bool {
 	return false
 }
 
-// passBy notes that a waiting run was passed over, and reports whether those were enough.
-func (d *draft) passBy() bool {
+// passBy notes that a waiting run was passed over for the sake of a reservation, and reports whether those were enough.
+func (d *draft) passBy(w *run) bool {
+	d.because(w, dovetail.Behind)
 	d.passed = true
 	d.looked++
 	return d.looked >= backfillDepth

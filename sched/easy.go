@@ -19,7 +19,6 @@ import (
 
 // reservation is what the first run that does not fit is to get.
 type reservation struct {
-	run   *run
 	at    time.Time
 	spare dovetail.Resources // what will be free then besides
 }
@@ -72,14 +71,20 @@ func (d *draft) reserve(w *run) *reservation {
 		}
 		at, free = ends[i].at, free.Plus(ends[i].what)
 	}
-	return &reservation{w, at, free.Minus(need)}
+	return &reservation{at, free.Minus(need)}
 }
 
 // delays reports whether the reservation, if there is one, would be put off by a start of w now. If w could only start at the expense of what is
 // spare, it is noted: start takes it.
 func (d *draft) delays(w *run) bool {
 	d.spends = nil
-	if d.held == nil || d.held.run == w || !d.now.Add(d.c.runtime(w)).After(d.held.at) {
+	if d.head == nil || d.head == w {
+		return false
+	}
+	if !d.asked {
+		d.asked, d.held = true, d.reserve(d.head)
+	}
+	if d.held == nil || !d.now.Add(d.c.runtime(w)).After(d.held.at) {
 		return false
 	}
 	d.spends = w
