@@ -117,6 +117,8 @@ func (w *predictWords) read(cmd *cobra.Command, o *predictOptions) error {
 		return usagef("--param goes with an APP; to choose among the runs of a file use --class")
 	case w.weights != "relative" && w.weights != "none":
 		return usagef("--weights %q: expected relative or none", w.weights)
+	case w.weights == "none" && strings.HasPrefix(o.Model, "bayes-"):
+		return usagef("--weights none goes with a fit by least squares; the noise of %s is relative to the runtime", o.Model)
 	case !(o.Overlap >= 0 && o.Overlap <= 1):
 		return usagef("--overlap %v: expected a share between 0 and 1", o.Overlap)
 	case o.Overlap > 0 && len(w.beside) > 0:

@@ -270,12 +270,12 @@ func (e *environment) writeFilePrediction(w io.Writer, p *filePrediction) error 
 	if p.LeftOut > 0 {
 		from += fmt.Sprintf(", %d left out", p.LeftOut)
 	}
-	weights := "relative weights"
+	model := p.Model
 	if p.Weights == "none" {
-		weights = "no weights"
+		model += ", without weights"
 	}
 	err := list(w, e.paint, withNotes(&p.Curve,
-		[2]string{"Model", p.Model + ", " + weights},
+		[2]string{"Model", model},
 		[2]string{"Picked", p.Picked},
 		[2]string{"Learned from", from},
 		[2]string{"Class", printable(p.Class)},
