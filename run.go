@@ -2,7 +2,6 @@ package dovetail
 
 import (
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,7 +58,7 @@ func ClassOf(app string, params map[string]string) string {
 	sep := byte('?')
 	for _, k := range slices.Sorted(maps.Keys(params)) {
 		b.WriteByte(sep)
-		b.WriteString(url.QueryEscape(k) + "=" + url.QueryEscape(params[k]))
+		b.WriteString(escape(k) + "=" + escape(params[k]))
 		sep = '&'
 	}
 	return b.String()
@@ -69,6 +68,23 @@ func ClassOf(app string, params map[string]string) string {
 func AppOf(class string) string {
 	app, _, _ := strings.Cut(class, "?")
 	return app
+}
+
+// escape writes a text as in the query of a URL (application/x-www-form-urlencoded).
+func escape(s string) string {
+	const hex = "0123456789ABCDEF"
+	b := make([]byte, 0, len(s))
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-_.~", c) >= 0:
+			b = append(b, c)
+		case c == ' ':
+			b = append(b, '+')
+		default:
+			b = append(b, '%', hex[c>>4], hex[c&15])
+		}
+	}
+	return string(b)
 }
 
 // RunName returns the name of a run for which nobody chose one.

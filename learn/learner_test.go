@@ -409,7 +409,7 @@ func TestService(t *testing.T) {
 		s.Recorded(w.put(imported("broken", 4, 0, 0), imported("known", 2, 0, 0)))
 		s.Recorded(w.run(4, func(s *dovetail.RunStatus) { s.Outcome = dovetail.OutcomeFailed }))
 		expect("a burst, before the pause is over")
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		expect("a burst", "known:3", "sort:7")
 		if !strings.Contains(log.String(), "class=broken") || !strings.Contains(log.String(), "on fire") {
 			t.Errorf("log %q; expected that it names the class that failed, and why", log.String())
