@@ -38,12 +38,7 @@ func (s *Space) Rules(c *Class, n int) bool {
 			c.asked = s.grown
 			return false
 		}
-		c.known, c.room = s.grown, 0
-		for i := range s.nodes {
-			if node := &s.nodes[i]; node.open() {
-				c.room += c.Each.Count(node.Free, math.MaxInt32)
-			}
-		}
+		c.known, c.room = s.grown, s.count(&Shape{Each: c.Each}, math.MaxInt)
 	}
 	return c.room < n
 }

@@ -104,6 +104,7 @@ type Space struct {
 	stale []int    // nodes whose leaves are out of date; each once
 	isOld []bool   // … per node
 	heap  []candidate
+	spots []Spot // what Place returned last
 	free  dovetail.Resources
 	grown int64 // see Grown
 }
@@ -181,23 +182,39 @@ func (s *Space) Take(i int, each dovetail.Resources, n int) {
 		s.grown++
 	}
 	node := &s.nodes[i]
-	s.free = s.free.Minus(available(node))
-	node.Free = node.Free.Minus(each.Times(n))
 	node.Replicas += n
-	s.free = s.free.Plus(available(node))
+	open := node.open()
+	for k := range each {
+		before := node.Free[k]
+		after := before - each[k]*int64(n)
+		node.Free[k] = after
+		if open {
+			s.free[k] += max(after, 0) - max(before, 0)
+		}
+	}
+	s.age(i)
+}
+
+// age notes that a node's leaf is out of date.
+func (s *Space) age(i int) {
 	if !s.isOld[i] {
 		s.isOld[i] = true
 		s.stale = append(s.stale, i)
 	}
 }
 
-// Best returns the preferred node for one replica, the lowest among equals, or −1 if none has room.
-func (s *Space) Best(sh *Shape) int {
+// renew brings the index up to date.
+func (s *Space) renew() {
 	for _, i := range s.stale {
 		s.isOld[i] = false
 		s.refresh(i)
 	}
 	s.stale = s.stale[:0]
+}
+
+// Best returns the preferred node for one replica, the lowest among equals, or −1 if none has room.
+func (s *Space) Best(sh *Shape) int {
+	s.renew()
 	best := -1
 	if len(s.tree) > 1 {
 		s.search(1, sh, &best)
@@ -237,54 +254,87 @@ func (s *Space) first(v int) int {
 }
 
 // Holds reports whether n replicas of one shape would fit, if on node i extra[i] more were free; extra may be nil. It takes
-// nothing, and costs a few comparisons a node.
+// nothing, and costs a few comparisons a node; without extra only for nodes near those on which one fits.
 func (s *Space) Holds(sh *Shape, n int, extra []dovetail.Resources) bool {
 	if n <= 0 {
 		return true
+	}
+	if extra == nil {
+		return s.count(sh, n) >= n
 	}
 	for i := range s.nodes {
 		node := &s.nodes[i]
 		if !node.open() || !matches(sh.Nodes, node.Labels) {
 			continue
 		}
-		if extra == nil {
-			n -= sh.Each.Count(node.Free, n)
-		} else {
-			n -= sh.Each.Count(node.Free.Plus(extra[i]), n)
-		}
-		if n <= 0 {
+		if n -= sh.Each.Count(node.Free.Plus(extra[i]), n); n <= 0 {
 			return true
 		}
 	}
 	return false
 }
 
+// count returns how many replicas of a shape fit, at most limit. It takes nothing, and passes over parts of the index in which not
+// one fits.
+func (s *Space) count(sh *Shape, limit int) int {
+	s.renew()
+	if len(s.tree) < 2 {
+		return 0
+	}
+	return s.countBelow(1, sh, limit)
+}
+
+func (s *Space) countBelow(v int, sh *Shape, limit int) int {
+	t := &s.tree[v]
+	if !t.any || !sh.Each.Fits(t.room) {
+		return 0
+	}
+	if half := len(s.tree) / 2; v >= half {
+		if !matches(sh.Nodes, s.nodes[v-half].Labels) {
+			return 0
+		}
+		return sh.Each.Count(t.room, limit)
+	}
+	n := s.countBelow(2*v, sh, limit)
+	if n < limit {
+		n += s.countBelow(2*v+1, sh, limit-n)
+	}
+	return n
+}
+
 // Place takes room for up to n replicas and returns where, nodes in the order in which they were first preferred; fewer if there
 // is no more room. Large n are placed in steps of several replicas, so that the cost grows with the nodes and not with the replicas.
+// What it returns is valid until it is called again.
 func (s *Space) Place(sh *Shape, n int) []Spot {
-	next := s.Best
+	s.spots = s.spots[:0]
 	if n > 1 && n >= len(s.nodes)/denseShare {
-		next = s.candidates(sh)
+		s.placeDense(sh, n)
+		return s.spots
 	}
-	var spots []Spot
 	for n > 0 {
-		i := next(sh)
+		i := s.Best(sh)
 		if i < 0 {
 			break
 		}
-		step := sh.Each.Count(s.nodes[i].Free, n)
-		if !s.order.Whole {
-			step = min(step, max(1, n/(2*len(s.nodes))))
-		}
+		step := s.step(sh, i, n)
 		s.Take(i, sh.Each, step)
 		n -= step
-		if at := slices.IndexFunc(spots, func(o Spot) bool { return o.Node == i }); at >= 0 {
-			spots[at].N += step
+		if at := slices.IndexFunc(s.spots, func(o Spot) bool { return o.Node == i }); at >= 0 {
+			s.spots[at].N += step
 		} else {
-			spots = append(spots, Spot{i, step})
+			s.spots = append(s.spots, Spot{i, step})
 		}
 	}
-	return spots
+	return s.spots
+}
+
+// step returns how many of n replicas are put on node i at once.
+func (s *Space) step(sh *Shape, i, n int) int {
+	fit := sh.Each.Count(s.nodes[i].Free, n)
+	if s.order.Whole {
+		return fit
+	}
+	return min(fit, max(1, n/(2*len(s.nodes))))
 }
 
 func matches(want, labels map[string]string) bool {

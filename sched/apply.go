@@ -117,7 +117,7 @@ func (c *Core) queue(r *run, now time.Time) {
 
 // known returns the run, or an error that says that there is none.
 func (c *Core) known(id dovetail.RunID) (*run, error) {
-	if r := c.runs[id]; r != nil {
+	if r := c.run(id); r != nil {
 		return r, nil
 	}
 	if id > 0 && id < c.next {
@@ -355,6 +355,9 @@ func (c *Core) end(r *run, now time.Time) {
 		c.aimed = slices.Delete(c.aimed, i, i+1)
 	}
 	delete(c.runs, r.id)
+	if c.recent == r {
+		c.recent = nil
+	}
 	if r.app.runs--; r.app.runs == 0 {
 		delete(c.apps, r.app.spec)
 	}
@@ -444,16 +447,17 @@ func (c *Core) cordoned(e dovetail.Cordoned) error {
 	return nil
 }
 
-// shift changes how many replicas are granted, here and in the space.
-func (c *Core) shift(r *run, ci int, cl class, node, delta int) {
+// shift changes how many replicas are granted, here and in the space, and returns the cell.
+func (c *Core) shift(r *run, ci int, cl class, node, delta int) *cell {
 	c.space.Take(node, r.app.shapes[ci].Each, delta)
-	c.grant(r, ci, cl, node, delta)
+	return c.grant(r, ci, cl, node, delta)
 }
 
 // grant notes in the run what the space was told.
-func (c *Core) grant(r *run, ci int, cl class, node, delta int) {
+func (c *Core) grant(r *run, ci int, cl class, node, delta int) *cell {
 	p := &r.comps[ci]
-	p.cell(cl, node).want += delta
+	k := p.cell(cl, node)
+	k.want += delta
 	p.want[cl] += delta
 	if cl == elastic {
 		r.elastic += delta
@@ -462,6 +466,7 @@ func (c *Core) grant(r *run, ci int, cl class, node, delta int) {
 	}
 	c.crave(r)
 	c.await(r)
+	return k
 }
 
 // crave puts a run that can use more elastic replicas into its application's list of hungry ones.

@@ -17,13 +17,17 @@ const backfillDepth = 1000
 // draft is one decision in the making; a core has one, whose memory every decision uses again. It works on the core's own state and takes back everything it did when the plan is
 // written down, so that deciding changes nothing.
 type draft struct {
-	c      *Core
-	now    time.Time
-	steps  []step // to take back, last first
-	sorted []step // by where they are
-	tried  []*run // had steps that were taken back
-	ends   []dovetail.End
-	ended  []*run
+	c       *Core
+	now     time.Time
+	steps   []step // to take back, last first
+	tried   []*run // had steps that were taken back
+	runs    []*run // memory for a list of runs
+	grants  []dovetail.Assign
+	actions []dovetail.Action
+	used    []dovetail.Resources // per node, what dispatch hands out; zero before and after
+	usedOn  []int                // … the nodes on which it is not
+	ends    []dovetail.End
+	ended   []*run
 
 	started []*run
 	order   []*run // runs in service, in order, or nil if nobody asked yet; not those of Core.ordered if ranks stand still
@@ -51,19 +55,6 @@ type step struct {
 	delta int
 }
 
-// where compares the slots of two steps: by run, component, class and node.
-func (s step) where(o step) int {
-	switch {
-	case s.r != o.r:
-		return cmp.Compare(s.r.id, o.r.id)
-	case s.ci != o.ci:
-		return s.ci - o.ci
-	case s.cl != o.cl:
-		return int(s.cl - o.cl)
-	}
-	return s.node - o.node
-}
-
 // Decide returns what should be done now. It is pure; after Apply(Decided{plan}) it returns an empty plan.
 func (c *Core) Decide(now time.Time) dovetail.Plan {
 	if now.Before(c.now) {
@@ -81,10 +72,11 @@ func (c *Core) Decide(now time.Time) dovetail.Plan {
 	plan := dovetail.Plan{At: now, Ends: d.ends, Assign: d.assigns(), Choices: d.picked()}
 	for _, r := range d.ended {
 		if r.live > 0 {
-			plan.Actions = append(plan.Actions, dovetail.StopRun{Run: r.id})
+			d.actions = append(d.actions, dovetail.StopRun{Run: r.id})
 		}
 	}
-	plan.Actions = append(plan.Actions, d.dispatch()...)
+	d.dispatch()
+	plan.Actions = copied(d.actions)
 	plan.Reasons = d.explain()
 	if !plan.Empty() {
 		plan.Seq = c.seq + 1
@@ -112,7 +104,7 @@ func (c *Core) draft(now time.Time) *draft {
 
 // shift changes a grant for the time of the draft.
 func (d *draft) shift(r *run, ci int, cl class, node, delta int) {
-	d.c.shift(r, ci, cl, node, delta)
+	d.c.shift(r, ci, cl, node, delta).delta += delta
 	d.steps = append(d.steps, step{r, ci, cl, node, delta})
 }
 
@@ -120,7 +112,7 @@ func (d *draft) shift(r *run, ci int, cl class, node, delta int) {
 func (d *draft) note(r *run, ci int, cl class, spots []place.Spot) {
 	r.comps[ci].cells = slices.Grow(r.comps[ci].cells, len(spots))
 	for _, s := range spots {
-		d.c.grant(r, ci, cl, s.Node, s.N)
+		d.c.grant(r, ci, cl, s.Node, s.N).delta += s.N
 		d.steps = append(d.steps, step{r, ci, cl, s.Node, s.N})
 	}
 }
@@ -132,8 +124,10 @@ func (d *draft) back(mark int) {
 		s := d.steps[len(d.steps)-1]
 		only = only && s.delta > 0
 		d.steps = d.steps[:len(d.steps)-1]
-		d.c.shift(s.r, s.ci, s.cl, s.node, -s.delta)
-		d.tried = append(d.tried, s.r)
+		d.c.shift(s.r, s.ci, s.cl, s.node, -s.delta).delta -= s.delta
+		if n := len(d.tried); n == 0 || d.tried[n-1] != s.r {
+			d.tried = append(d.tried, s.r)
+		}
 	}
 	if only {
 		d.c.space.Rewind(grown)
@@ -150,7 +144,7 @@ func (d *draft) undo() {
 	}
 	for _, r := range d.started {
 		r.chosen = false
-		r.comps = nil
+		r.spare, r.comps = r.comps, nil
 	}
 	for _, r := range d.ended {
 		r.ending = false
@@ -161,6 +155,7 @@ func (d *draft) undo() {
 		r.judged = false
 	}
 	d.shut = 0
+	d.grants, d.actions = d.grants[:0], d.actions[:0]
 	clear(d.tried)
 	clear(d.started)
 	clear(d.ended)
@@ -581,24 +576,33 @@ func (d *draft) assigns() []dovetail.Assign {
 	if len(d.steps) == 0 {
 		return nil
 	}
-	steps := d.sorted[:0]
-	for _, s := range d.steps {
-		if !s.r.ending {
-			steps = append(steps, s)
+	runs := d.runs[:0]
+	for i := range d.steps {
+		if r := d.steps[i].r; !r.shifted && !r.ending {
+			r.shifted = true
+			runs = append(runs, r)
 		}
 	}
-	d.sorted = steps
-	slices.SortFunc(steps, step.where)
-	var all []dovetail.Assign
-	for i := 0; i < len(steps); {
-		s, net := steps[i], 0
-		for ; i < len(steps) && s.where(steps[i]) == 0; i++ {
-			net += steps[i].delta
-		}
-		if net != 0 {
-			k := s.r.comps[s.ci].cell(s.cl, s.node)
-			all = append(all, dovetail.Assign{Slot: d.c.slot(s.r, s.ci, k), N: k.want})
+	slices.SortFunc(runs, func(a, b *run) int { return cmp.Compare(a.id, b.id) })
+	for _, r := range runs {
+		r.shifted = false
+		for ci := range r.comps {
+			for i := range r.comps[ci].cells {
+				if k := &r.comps[ci].cells[i]; k.delta != 0 {
+					d.grants = append(d.grants, dovetail.Assign{Slot: d.c.slot(r, ci, k), N: k.want})
+				}
+			}
 		}
 	}
-	return all
+	clear(runs)
+	d.runs = runs[:0]
+	return copied(d.grants)
+}
+
+// copied returns a copy of a list of the draft that a plan may keep; nil if it is empty.
+func copied[E any](list []E) []E {
+	if len(list) == 0 {
+		return nil
+	}
+	return slices.Clone(list)
 }

@@ -8,14 +8,15 @@ import (
 	"github.com/dovetail-sched/dovetail"
 )
 
-// dispatch returns the actions that bring the back-end nearer to what is granted: fewer replicas at once, more of them as far
+// dispatch adds the actions that bring the back-end nearer to what is granted: fewer replicas at once, more of them as far
 // as the node really has room and the components that they come after are ready.
-func (d *draft) dispatch() []dovetail.Action {
+func (d *draft) dispatch() {
 	c := d.c
-	runs := slices.Concat(c.pending, d.started)
+	runs := append(append(d.runs[:0], c.pending...), d.started...)
 	slices.SortFunc(runs, func(a, b *run) int { return cmp.Compare(a.id, b.id) })
-	used := make(map[int]dovetail.Resources)
-	var actions []dovetail.Action
+	if len(d.used) < len(c.nodes) {
+		d.used = make([]dovetail.Resources, len(c.nodes))
+	}
 	for _, r := range runs {
 		if !r.goesOn() && !r.chosen {
 			continue
@@ -28,17 +29,23 @@ func (d *draft) dispatch() []dovetail.Action {
 				k := &r.comps[ci].cells[i]
 				n := min(k.told, k.want)
 				if may && k.want > k.told {
-					more := each.Count(c.room[k.node].Minus(used[k.node]), k.want-k.told)
-					used[k.node] = used[k.node].Plus(each.Times(more))
+					d.usedOn = append(d.usedOn, k.node)
+					more := each.Count(c.room[k.node].Minus(d.used[k.node]), k.want-k.told)
+					d.used[k.node] = d.used[k.node].Plus(each.Times(more))
 					n = k.told + more
 				}
 				if n != k.told || freeze != r.frozen && n > 0 {
-					actions = append(actions, dovetail.RunReplicas{Slot: c.slot(r, ci, k), N: n, Frozen: freeze})
+					d.actions = append(d.actions, dovetail.RunReplicas{Slot: c.slot(r, ci, k), N: n, Frozen: freeze})
 				}
 			}
 		}
 	}
-	return actions
+	clear(runs)
+	d.runs = runs[:0]
+	for _, i := range d.usedOn {
+		d.used[i] = dovetail.Resources{}
+	}
+	d.usedOn = d.usedOn[:0]
 }
 
 // sheds reports whether elastic replicas of the run are still to stop. Until they are gone its core must not be frozen: it is
@@ -88,7 +95,7 @@ func (c *Core) decided(now time.Time, p *dovetail.Plan) error {
 		}
 	}
 	for _, reason := range p.Reasons {
-		if r := c.runs[reason.Run]; r != nil {
+		if r := c.run(reason.Run); r != nil {
 			r.reason = reason.Code
 			c.touch(r)
 		}
@@ -157,7 +164,7 @@ func (c *Core) check(p *dovetail.Plan) error {
 		ends[e.Run] = true
 	}
 	known := func(s dovetail.Slot) bool {
-		r := c.runs[s.Run]
+		r := c.run(s.Run)
 		_, ok := c.nodeNumber(s.Node)
 		return r != nil && ok && r.state != dovetail.Stopping && !ends[s.Run] && s.Component >= 0 && s.Component < len(r.app.shapes)
 	}
@@ -254,11 +261,11 @@ func (c *Core) stop(r *run, e *dovetail.End, now time.Time) {
 
 // assign grants replicas. The first grant takes a run from the waiting line into service.
 func (c *Core) assign(a *dovetail.Assign, now time.Time) {
-	r := c.runs[a.Run]
+	r := c.run(a.Run)
 	if r.state == dovetail.Queued {
 		c.leave(r)
 		r.state, r.reason, r.workedAt = dovetail.Starting, dovetail.NoReason, now
-		r.comps = make([]comp, len(r.app.shapes))
+		r.outfit()
 		i, _ := slices.BinarySearchFunc(c.serving, r.id, byID)
 		c.serving = slices.Insert(c.serving, i, r)
 		c.serve(r, now)
@@ -281,7 +288,7 @@ func (c *Core) assign(a *dovetail.Assign, now time.Time) {
 
 // tell notes what the back-end is told.
 func (c *Core) tell(a *dovetail.RunReplicas, now time.Time) {
-	r := c.runs[a.Run]
+	r := c.run(a.Run)
 	node, _ := c.nodeNumber(a.Node)
 	k := r.comps[a.Component].cell(classOf(a.Elastic), node)
 	if more := a.N - k.told; more > 0 {

@@ -58,7 +58,7 @@ func (f fitter) mayFit(r *run) bool {
 				return false
 			}
 		}
-		r.comps = make([]comp, len(r.app.shapes))
+		r.outfit()
 	}
 	return true
 }
@@ -74,7 +74,7 @@ func (f fitter) CoreBy(r, victim *run) bool {
 		return false
 	}
 	if r.comps == nil {
-		r.comps = make([]comp, len(r.app.shapes))
+		r.outfit()
 	}
 	if !f.enough(r, victim) {
 		return false

@@ -108,6 +108,7 @@ type run struct {
 	regrow    time.Time // gets no new elastic replica before
 
 	comps    []comp // nil until it is in service
+	spare    []comp // empty: those that it had in the draft that started it
 	elastic  int    // elastic replicas granted
 	live     int    // replicas that occupy a node
 	work     int64  // replica-microseconds done
@@ -130,6 +131,7 @@ type run struct {
 	touched bool   // it is in the list of changed runs
 	chosen  bool   // started in the draft
 	ending  bool   // ended in the draft
+	shifted bool   // it is in a list of runs with steps in the draft
 	judged  bool   // why is the reason that the draft gives it
 	why     dovetail.ReasonCode
 }
@@ -152,6 +154,7 @@ type cell struct {
 	live  int // handed to the back-end and not reported down; more than told while some are stopping
 	up    int
 	ready int
+	delta int // by how much the draft has changed want; 0 between decisions
 }
 
 func (k *cell) empty() bool { return k.want == 0 && k.told == 0 && k.live == 0 }
@@ -177,6 +180,13 @@ func (p *comp) cell(cl class, node int) *cell {
 		p.cells = slices.Insert(p.cells, i, cell{node: node, class: cl})
 	}
 	return &p.cells[i]
+}
+
+// outfit gives a run that is not in service its counts.
+func (r *run) outfit() {
+	if r.comps, r.spare = r.spare, nil; r.comps == nil {
+		r.comps = make([]comp, len(r.app.shapes))
+	}
 }
 
 // prune drops empty cells.

@@ -49,6 +49,7 @@ type Core struct {
 	emptyAt int64
 
 	runs      map[dovetail.RunID]*run
+	recent    *run // the one that was looked up last; nil: none, or it is gone
 	apps      map[*dovetail.Application]*app
 	checked   *app                                // of the last application that was checked and is not known
 	classes   map[dovetail.Resources]*place.Class // never dropped; there are few
@@ -234,9 +235,17 @@ func (c *Core) Occupied(s dovetail.Slot) int {
 	return k.live
 }
 
+// run returns a run that has not ended, or nil. Mostly it is the one that was asked for last.
+func (c *Core) run(id dovetail.RunID) *run {
+	if c.recent == nil || c.recent.id != id {
+		c.recent = c.runs[id]
+	}
+	return c.recent
+}
+
 // find returns the run and the cell that a slot means; the cell is nil if there is none.
 func (c *Core) find(s dovetail.Slot) (*run, *cell) {
-	r := c.runs[s.Run]
+	r := c.run(s.Run)
 	if r == nil || s.Component < 0 || s.Component >= len(r.comps) {
 		return r, nil
 	}
