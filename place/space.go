@@ -205,11 +205,27 @@ func (s *Space) age(i int) {
 
 // renew brings the index up to date.
 func (s *Space) renew() {
+	half := len(s.tree) / 2
+	all := len(s.stale)*bits.Len(uint(half)) > half // then every vertex once is less than the way up from each leaf
 	for _, i := range s.stale {
 		s.isOld[i] = false
-		s.refresh(i)
+		if all {
+			s.tree[half+i] = s.leaf(i)
+		} else {
+			s.refresh(i)
+		}
+	}
+	if all {
+		s.joinAll()
 	}
 	s.stale = s.stale[:0]
+}
+
+// joinAll summarises every subtree afresh.
+func (s *Space) joinAll() {
+	for v := len(s.tree)/2 - 1; v > 0; v-- {
+		s.tree[v] = join(&s.tree[2*v], &s.tree[2*v+1])
+	}
 }
 
 // Best returns the preferred node for one replica, the lowest among equals, or −1 if none has room.
@@ -364,9 +380,7 @@ func (s *Space) rebuild() {
 		s.tree[half+i] = s.leaf(i)
 		s.free = s.free.Plus(available(&s.nodes[i]))
 	}
-	for v := half - 1; v > 0; v-- {
-		s.tree[v] = join(&s.tree[2*v], &s.tree[2*v+1])
-	}
+	s.joinAll()
 }
 
 func (s *Space) refresh(i int) {

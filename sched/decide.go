@@ -24,6 +24,8 @@ type draft struct {
 	runs    []*run // memory for a list of runs
 	grants  []dovetail.Assign
 	actions []dovetail.Action
+	queued  []queue              // memory of inNeed
+	heap    queues               // … pointers into it
 	used    []dovetail.Resources // per node, what dispatch hands out; zero before and after
 	usedOn  []int                // … the nodes on which it is not
 	ends    []dovetail.End
@@ -161,6 +163,7 @@ func (d *draft) undo() {
 	clear(d.ended)
 	clear(d.blocked)
 	clear(d.skipped)
+	clear(d.queued)
 	d.skipped = d.skipped[:0]
 	d.tried, d.started, d.ended, d.blocked, d.order = d.tried[:0], d.started[:0], d.ended[:0], d.blocked[:0], nil
 	d.head, d.held, d.spends = nil, nil, nil

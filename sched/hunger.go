@@ -1,9 +1,6 @@
 package sched
 
-import (
-	"container/heap"
-	"slices"
-)
+import "slices"
 
 // The runs in service that can use more elastic replicas are kept by application: if not one more replica of an application
 // fits, none of its runs has to be looked at.
@@ -38,30 +35,41 @@ type queue struct {
 // queues is a heap of queues by key; keys do not move during a decision.
 type queues []*queue
 
-func (h queues) Len() int           { return len(h) }
-func (h queues) Less(i, j int) bool { return h[i].key.compare(&h[j].key) < 0 }
-func (h queues) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *queues) Push(x any)        { *h = append(*h, x.(*queue)) }
-func (h *queues) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+// sink restores the heap below position i.
+func (h queues) sink(i int) {
+	for {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(h); child++ {
+			if h[child].key.compare(&h[least].key) < 0 {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		h[i], h[least] = h[least], h[i]
+		i = least
+	}
 }
 
 // inNeed yields the runs in service that can use more elastic replicas, in order. Of an application of which not one more
 // replica fits it yields one run, to show that it is not satisfied.
 func (d *draft) inNeed(yield func(*run) bool) {
-	var h queues
+	d.queued = slices.Grow(d.queued[:0], len(d.c.hungry)) // it does not move below: the heap points into it
+	h := d.heap[:0]
 	for _, a := range d.c.hungry {
-		q := &queue{app: a, left: a.hungry}
 		if d.grows(a) {
 			d.rank(a)
 		}
-		if d.advance(q) {
-			h = append(h, q)
+		if q := (queue{app: a, left: a.hungry}); d.advance(&q) {
+			d.queued = append(d.queued, q)
+			h = append(h, &d.queued[len(d.queued)-1])
 		}
 	}
-	heap.Init(&h)
+	d.heap = h
+	for i := len(h)/2 - 1; i >= 0; i-- {
+		h.sink(i)
+	}
 	for len(h) > 0 {
 		q := h[0]
 		if !yield(q.left[0]) {
@@ -69,9 +77,11 @@ func (d *draft) inNeed(yield func(*run) bool) {
 		}
 		q.left = q.left[1:]
 		if d.grows(q.app) && d.advance(q) {
-			heap.Fix(&h, 0)
+			h.sink(0)
 		} else {
-			heap.Pop(&h)
+			h[0] = h[len(h)-1]
+			h = h[:len(h)-1]
+			h.sink(0)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -34,6 +33,9 @@ type Cluster struct {
 
 	interference Interference // nil: runs do not hold each other up
 	beside       []presence   // reused by slow
+
+	recentRun  *run // the one that was looked up last; nil: none, or it is gone
+	recentNode int
 }
 
 type node struct {
@@ -187,6 +189,7 @@ func (c *Cluster) Forget(id dovetail.RunID) {
 		c.timers.drop(&r.failure)
 		delete(c.runs, id)
 		delete(c.active, id)
+		c.recentRun = nil
 	}
 }
 
@@ -248,7 +251,7 @@ func (c *Cluster) Do(now time.Time, a dovetail.Action) {
 	c.now = c.micros(now)
 	switch a := a.(type) {
 	case dovetail.RunReplicas:
-		r := c.runs[a.Run]
+		r := c.run(a.Run)
 		if r == nil || r.over {
 			return
 		}
@@ -270,12 +273,44 @@ func (c *Cluster) Do(now time.Time, a dovetail.Action) {
 	}
 }
 
+// run returns a run that is not forgotten, or nil. Mostly it is the one that was asked for last.
+func (c *Cluster) run(id dovetail.RunID) *run {
+	if c.recentRun == nil || c.recentRun.id != id {
+		c.recentRun = c.runs[id]
+	}
+	return c.recentRun
+}
+
+// node returns the number of a node. Mostly it is the one that was asked for last, or the next one.
+func (c *Cluster) node(name string) int {
+	for i := c.recentNode; i < min(c.recentNode+2, len(c.nodes)); i++ {
+		if c.nodes[i].Name == name {
+			c.recentNode = i
+			return i
+		}
+	}
+	c.recentNode = c.byName[name]
+	return c.recentNode
+}
+
+// compare says where a cell is in the order of component, class and node.
+func (k *cell) compare(component int, elastic bool, node int) int {
+	switch {
+	case k.Component != component:
+		return k.Component - component
+	case k.Elastic != elastic:
+		return compareBool(k.Elastic, elastic)
+	}
+	return k.node - node
+}
+
 // cell finds, or adds, the cell of a slot.
 func (r *run) cell(c *Cluster, s dovetail.Slot) *cell {
-	node := c.byName[s.Node]
-	i, ok := slices.BinarySearchFunc(r.cells, s, func(k *cell, s dovetail.Slot) int {
-		return cmp.Or(cmp.Compare(k.Component, s.Component), compareBool(k.Elastic, s.Elastic), cmp.Compare(k.node, node))
-	})
+	node := c.node(s.Node)
+	i, ok := len(r.cells), false
+	if i > 0 && r.cells[i-1].compare(s.Component, s.Elastic, node) >= 0 { // when a run starts, each is new and the last
+		i, ok = slices.BinarySearchFunc(r.cells, s, func(k *cell, s dovetail.Slot) int { return k.compare(s.Component, s.Elastic, node) })
+	}
 	if !ok {
 		if len(c.slab) == 0 {
 			c.slab = make([]cell, 64)
