@@ -152,6 +152,9 @@ func (c *Core) enter(r *run, now time.Time) {
 	r.entry++
 	e := entry{r: r, version: r.entry, key: c.key(r, now), job: r.job(now)}
 	c.classify(&e)
+	if c.walk.covers(&e.key) {
+		c.walk = walk{}
+	}
 	c.line.fresh = append(c.line.fresh, e)
 	c.line.arrivals = append(c.line.arrivals, arrival{r: r, version: r.entry, since: r.waiting})
 	for a, i := c.line.arrivals, len(c.line.arrivals)-1; i > 0 && a[i-1].since.Equal(r.waiting) && a[i-1].r.id > r.id; i-- {
@@ -211,6 +214,7 @@ func (l *line) settle(moves bool) {
 // rerank computes every key anew: the order, or a priority, changed.
 func (c *Core) rerank(now time.Time) {
 	c.ranking++
+	c.walk = walk{}
 	c.line.front = front{}
 	c.line.compact()
 	c.line.fresh = append(c.line.fresh, c.line.sorted...)

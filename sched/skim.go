@@ -18,8 +18,15 @@ func (d *draft) skims() bool {
 func (d *draft) skim(yield func(*run) bool) {
 	c := d.c
 	c.line.settle(false)
-	for i := range c.line.sorted {
+	from, grown := d.resume(), c.space.Grown()
+	if d.looked >= backfillDepth || from == len(c.line.sorted) {
+		return
+	}
+	last := from
+	defer func() { d.walked(&c.line.sorted[last].key, grown) }()
+	for i := from; i < len(c.line.sorted); i++ {
 		e := &c.line.sorted[i]
+		last = i
 		r := e.r
 		if !e.valid() || r.held || r.chosen || r.ending {
 			continue
@@ -52,11 +59,17 @@ func (d *draft) rules(class *place.Class, n int) bool {
 
 // judge gives the runs that were skipped their reason, if it is another one than they have.
 func (d *draft) judge() {
-	flexible := d.c.cfg.Alloc == "flexible"
-	hungry := flexible && len(d.skipped) > 0 && d.anyHungry()
+	if len(d.skipped) == 0 && !d.behind && !d.whole {
+		return
+	}
+	mood := d.mood()
+	if d.behind && mood != d.c.walk.mood {
+		d.revisit()
+	}
+	d.walk.mood = mood
 	for _, r := range d.skipped {
 		code := dovetail.NoCapacity
-		if hungry || flexible && !d.idle(r) { // as saturated says of one that does not jump
+		if mood == 1 || d.c.cfg.Alloc == "flexible" && !d.idle(r) { // as saturated says of one that does not jump
 			code = dovetail.Saturated
 		}
 		if !r.judged && r.reason != code {

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -11,11 +12,11 @@ import (
 	"github.com/dovetail-sched/dovetail/place"
 )
 
-// TestSkim feeds a core and one that never passes a run over without asking the allocator, and remembers nothing that did not fit, the
-// same, with a line of many runs that do
-// not fit: they decide the same, and the first one does pass runs over.
+// TestSkim feeds the same to a core and to one that never passes a run over without asking the allocator and remembers nothing that
+// did not fit, with a line of many runs that do not fit: they decide the same, and the first one does pass runs over, one by one and
+// as the part of the line that was looked at before.
 func TestSkim(t *testing.T) {
-	skipped := 0
+	skipped, resumed := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := dovetail.DefaultConfig()
 		cfg.Policy = "fifo-backfill"
@@ -55,6 +56,20 @@ func TestSkim(t *testing.T) {
 			if serving := cores[0].Serving(); len(serving) > 0 && rapid.Bool().Draw(t, "departure") {
 				apply(dovetail.Cancelled{Run: rapid.SampledFrom(serving).Draw(t, "run")})
 			}
+			if waiting := cores[0].queued(); len(waiting) > 0 {
+				id := rapid.SampledFrom(waiting).Draw(t, "waiting run")
+				switch rapid.IntRange(0, 12).Draw(t, "what becomes of it") {
+				case 0:
+					apply(dovetail.Cancelled{Run: id})
+				case 1, 2:
+					apply(dovetail.Held{Run: id})
+				case 3, 4:
+					apply(dovetail.Released{Run: id})
+				case 5:
+					apply(dovetail.Reprioritised{Run: id, Priority: rapid.IntRange(0, 1).Draw(t, "priority")})
+				}
+			}
+			cores[1].walk = walk{}
 			for i := range cores[1].line.sorted {
 				e := &cores[1].line.sorted[i]
 				e.fitsAt, e.r.app.shut = 0, 0
@@ -63,14 +78,18 @@ func TestSkim(t *testing.T) {
 				}
 			}
 			plan, plain := cores[0].Decide(now), cores[1].Decide(now)
-			if again := cores[0].Decide(now); !cmp.Equal(plan, again) {
+			if d := &cores[0].scratch; d.behind {
+				resumed++
+			}
+			again := cores[0].Decide(now) // the plan that it takes for its own when it is applied
+			if !cmp.Equal(plan, again) {
 				t.Fatalf("what is remembered of the first decision changes the second:\n%s", cmp.Diff(plan, again))
 			}
 			if !cmp.Equal(plan, plain) {
 				t.Fatalf("passing runs over changes the decision:\n%s", cmp.Diff(plain, plan))
 			}
 			if !plan.Empty() {
-				apply(dovetail.Decided{Plan: plan})
+				apply(dovetail.Decided{Plan: again})
 			}
 			for _, gone := range surplus(cores[0]) {
 				apply(gone)
@@ -83,6 +102,21 @@ func TestSkim(t *testing.T) {
 	if skipped == 0 {
 		t.Error("no run was ever passed over")
 	}
+	if resumed == 0 {
+		t.Error("no decision ever began behind those that were looked at before")
+	}
+}
+
+// queued returns the runs that wait, by ID.
+func (c *Core) queued() []dovetail.RunID {
+	var ids []dovetail.RunID
+	for id, r := range c.runs {
+		if r.state == dovetail.Queued {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 func genUnits(t *rapid.T, low, high int) dovetail.Resources {
