@@ -36,31 +36,40 @@ func (f fitter) Core(r *run) bool {
 	})
 }
 
-// mayFit gives a newcomer room for its counts, and rules out what cannot fit by the sum of free capacity.
+// mayFit gives a newcomer room for its counts, and rules out what cannot fit.
 func (f fitter) mayFit(r *run) bool {
 	if r.comps == nil {
-		a, varies := r.app, f.varies(r)
-		if !varies && (a.failed == f.round || a.shut == f.c.space.Grown()) || !a.need.Fits(f.c.space.Free()) {
+		if f.lacksRoom(r) {
 			return false
-		}
-		if varies {
-			f.aim(r)
-		}
-		for ci := range a.shapes {
-			n := f.c.asks(a, ci)
-			if varies {
-				n = a.spec.Components[ci].Count + r.mayUse(ci)
-			}
-			if n > 0 && f.rules(a.class[ci], n) || !f.c.space.Holds(&a.shapes[ci], n, nil) {
-				if !varies {
-					a.shut, f.shut = f.c.space.Grown(), len(f.steps)
-				}
-				return false
-			}
 		}
 		r.outfit()
 	}
 	return true
+}
+
+// lacksRoom reports whether a newcomer cannot fit: by the sum of free capacity, or one component by itself. One whose application varies
+// gets its ceiling by it.
+func (d *draft) lacksRoom(r *run) bool {
+	a, varies := r.app, d.varies(r)
+	if !varies && (a.failed == d.round || a.shut == d.c.space.Grown()) || !a.need.Fits(d.c.space.Free()) {
+		return true
+	}
+	if varies {
+		d.aim(r)
+	}
+	for ci := range a.shapes {
+		n := d.c.asks(a, ci)
+		if varies {
+			n = a.spec.Components[ci].Count + r.mayUse(ci)
+		}
+		if n > 0 && d.rules(a.class[ci], n) || !d.c.space.Holds(&a.shapes[ci], n, nil) {
+			if !varies {
+				a.shut, d.shut = d.c.space.Grown(), len(d.steps)
+			}
+			return true
+		}
+	}
+	return false
 }
 
 // varies reports whether runs of r's application ask for different amounts at their start: the rigid allocator starts a run at its

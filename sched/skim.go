@@ -6,7 +6,7 @@ import (
 )
 
 // A backfilling order tries, in every decision, up to backfillDepth runs behind those that do not fit. Most of them are ruled out by
-// their class, without a look at a node or at anything but their entry. For them the allocator is not asked: as soon as it takes
+// their class, without a look at a node or at anything but their entry, or by the index of nodes. For them the allocator is not asked: as soon as it takes
 // nothing back any more for those that wait, all it could do is call them blocked.
 
 // skims reports whether waiting runs may be passed over without asking the allocator: none of them jumps.
@@ -31,7 +31,7 @@ func (d *draft) skim(yield func(*run) bool) {
 		if !e.valid() || r.held || r.chosen || r.ending {
 			continue
 		}
-		if d.closed && e.fitsAt == c.version && d.rules(e.class, e.asks) {
+		if d.closed && e.fitsAt == c.version && (d.rules(e.class, e.asks) || !d.varies(r) && d.lacksRoom(r)) {
 			d.passed = true
 			d.skipped = append(d.skipped, r)
 			if d.looked++; d.looked >= backfillDepth {
