@@ -22,8 +22,16 @@ func (a *app) sated() {
 	}
 }
 
+// firstHungry returns a run of the application that is hungry, or nil.
+func (a *app) firstHungry() *run {
+	if i := slices.IndexFunc(a.hungry, (*run).isHungry); i >= 0 {
+		return a.hungry[i]
+	}
+	return nil
+}
+
 // isHungry reports whether any run of the application is hungry.
-func (a *app) isHungry() bool { return slices.ContainsFunc(a.hungry, (*run).isHungry) }
+func (a *app) isHungry() bool { return a.firstHungry() != nil }
 
 // queue is the hungry runs of one application that were not offered anything yet.
 type queue struct {
@@ -52,15 +60,20 @@ func (h queues) sink(i int) {
 	}
 }
 
-// inNeed yields the runs in service that can use more elastic replicas, in order. Of an application of which not one more
-// replica fits it yields one run, to show that it is not satisfied.
+// inNeed yields the runs in service that can use more elastic replicas, in order. Of all the applications of which not one more
+// replica fits it yields one run, last, to show that it is not satisfied: in a full cluster these are most.
 func (d *draft) inNeed(yield func(*run) bool) {
 	d.queued = slices.Grow(d.queued[:0], len(d.c.hungry)) // it does not move below: the heap points into it
 	h := d.heap[:0]
+	var stuck *run
 	for _, a := range d.c.hungry {
-		if d.grows(a) {
-			d.rank(a)
+		if !d.grows(a) {
+			if stuck == nil {
+				stuck = a.firstHungry()
+			}
+			continue
 		}
+		d.rank(a)
 		if q := (queue{app: a, left: a.hungry}); d.advance(&q) {
 			d.queued = append(d.queued, q)
 			h = append(h, &d.queued[len(d.queued)-1])
@@ -84,6 +97,9 @@ func (d *draft) inNeed(yield func(*run) bool) {
 			h.sink(0)
 		}
 	}
+	if stuck != nil {
+		yield(stuck)
+	}
 }
 
 // advance moves a queue to its first hungry run and reports whether there is one.
@@ -105,7 +121,7 @@ func (d *draft) grows(a *app) bool {
 		if a.spec.Components[ci].Elastic() == 0 || d.isFull(a, ci) {
 			continue
 		}
-		if d.c.space.Best(sh) >= 0 {
+		if d.c.space.Holds(sh, 1, nil) {
 			return true
 		}
 		d.setFull(a, ci, true)
