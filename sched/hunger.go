@@ -85,17 +85,21 @@ func (d *draft) inNeed(yield func(*run) bool) {
 	}
 	for len(h) > 0 {
 		q := h[0]
-		if !yield(q.left[0]) {
-			return
-		}
-		q.left = q.left[1:]
-		if d.grows(q.app) && d.advance(q) {
-			h.sink(0)
+		more := d.grows(q.app) // others may have taken what it could have used
+		if !more {
+			stuck = q.left[0]
 		} else {
+			if !yield(q.left[0]) {
+				return
+			}
+			q.left = q.left[1:]
+			more = d.advance(q)
+		}
+		if !more {
 			h[0] = h[len(h)-1]
 			h = h[:len(h)-1]
-			h.sink(0)
 		}
+		h.sink(0)
 	}
 	if stuck != nil {
 		yield(stuck)
