@@ -579,39 +579,3 @@ func (d *draft) explain() []dovetail.Reason {
 	slices.SortFunc(changed, func(a, b dovetail.Reason) int { return cmp.Compare(a.Run, b.Run) })
 	return changed
 }
-
-// assigns returns the net changes of grants, in order of run, component, class and node.
-func (d *draft) assigns() []dovetail.Assign {
-	if len(d.steps) == 0 {
-		return nil
-	}
-	runs := d.runs[:0]
-	for i := range d.steps {
-		if r := d.steps[i].r; !r.shifted && !r.ending {
-			r.shifted = true
-			runs = append(runs, r)
-		}
-	}
-	slices.SortFunc(runs, func(a, b *run) int { return cmp.Compare(a.id, b.id) })
-	for _, r := range runs {
-		r.shifted = false
-		for ci := range r.comps {
-			for i := range r.comps[ci].cells {
-				if k := &r.comps[ci].cells[i]; k.delta != 0 {
-					d.grants = append(d.grants, dovetail.Assign{Slot: d.c.slot(r, ci, k), N: k.want})
-				}
-			}
-		}
-	}
-	clear(runs)
-	d.runs = runs[:0]
-	return copied(d.grants)
-}
-
-// copied returns a copy of a list of the draft that a plan may keep; nil if it is empty.
-func copied[E any](list []E) []E {
-	if len(list) == 0 {
-		return nil
-	}
-	return slices.Clone(list)
-}

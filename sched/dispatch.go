@@ -8,6 +8,42 @@ import (
 	"github.com/dovetail-sched/dovetail"
 )
 
+// assigns returns the net changes of grants, in order of run, component, class and node.
+func (d *draft) assigns() []dovetail.Assign {
+	if len(d.steps) == 0 {
+		return nil
+	}
+	runs := d.runs[:0]
+	for i := range d.steps {
+		if r := d.steps[i].r; !r.shifted && !r.ending {
+			r.shifted = true
+			runs = append(runs, r)
+		}
+	}
+	slices.SortFunc(runs, func(a, b *run) int { return cmp.Compare(a.id, b.id) })
+	for _, r := range runs {
+		r.shifted = false
+		for ci := range r.comps {
+			for i := range r.comps[ci].cells {
+				if k := &r.comps[ci].cells[i]; k.delta != 0 {
+					d.grants = append(d.grants, dovetail.Assign{Slot: d.c.slot(r, ci, k), N: k.want})
+				}
+			}
+		}
+	}
+	clear(runs)
+	d.runs = runs[:0]
+	return copied(d.grants)
+}
+
+// copied returns a copy of a list of the draft that a plan may keep; nil if it is empty.
+func copied[E any](list []E) []E {
+	if len(list) == 0 {
+		return nil
+	}
+	return slices.Clone(list)
+}
+
 // dispatch adds the actions that bring the back-end nearer to what is granted: fewer replicas at once, more of them as far
 // as the node really has room and the components that they come after are ready.
 func (d *draft) dispatch() {
