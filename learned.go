@@ -60,8 +60,9 @@ type Outlook struct {
 // Beside is the runtimes of a class while one other class runs beside it all the time (overlap 1).
 type Beside struct {
 	Class   string      `json:"class"`
-	Runs    int         `json:"runs"`    // that ran beside it
-	Seconds [][]float64 `json:"seconds"` // as Outlook.Alone; nowhere less
+	Runs    int         `json:"runs"`                  // that ran beside it
+	Mean    float64     `json:"meanOverlap,omitempty"` // over all runs that were learned from: what is typical
+	Seconds [][]float64 `json:"seconds"`               // as Outlook.Alone; nowhere less
 }
 
 // Choice is a learned decision: the scale-out of a run that has a target.

@@ -147,7 +147,7 @@ func (l *Learner) Fit(ctx context.Context, name string) ([]dovetail.Event, error
 		o.Levels, o.Alone, o.Beside = predict.Tabulate(model, scaleOuts, float64(size), classes)
 		shorten(o.Alone)
 		for i := range o.Beside {
-			o.Beside[i].Runs = neighbours[i].Runs
+			o.Beside[i].Runs, o.Beside[i].Mean = neighbours[i].Runs, rounded(neighbours[i].total/float64(len(samples)))
 			shorten(o.Beside[i].Seconds)
 		}
 		if len(c.runs) < predict.Few {
@@ -226,19 +226,24 @@ func (c *class) add(news []dovetail.History) {
 type neighbour struct {
 	Class string
 	Runs  int
+	total float64 // of their overlaps
 }
 
 // frequent returns the samples with the neighbours that most of them had, at most mostBeside, and which those are, in order of class.
 func frequent(samples []predict.Sample) ([]predict.Sample, []neighbour) {
-	count := make(map[string]int)
+	met := make(map[string]*neighbour)
 	for i := range samples {
 		for _, o := range samples[i].Overlaps {
-			count[o.Class]++
+			if met[o.Class] == nil {
+				met[o.Class] = &neighbour{Class: o.Class}
+			}
+			met[o.Class].Runs++
+			met[o.Class].total += o.Ratio
 		}
 	}
 	var all []neighbour
-	for _, name := range slices.Sorted(maps.Keys(count)) {
-		all = append(all, neighbour{name, count[name]})
+	for _, name := range slices.Sorted(maps.Keys(met)) {
+		all = append(all, *met[name])
 	}
 	if len(all) <= mostBeside {
 		return samples, all
@@ -344,10 +349,15 @@ func (c *class) first(size int64) []dovetail.Stretch {
 // shorten rounds runtimes to as many digits as are worth to be written down. What rises or is larger stays so.
 func shorten(rows [][]float64) {
 	for _, row := range rows {
-		for i, y := range row {
-			if short, err := strconv.ParseFloat(strconv.FormatFloat(y, 'e', digits-1, 64), 64); err == nil {
-				row[i] = short
-			}
+		for i := range row {
+			row[i] = rounded(row[i])
 		}
 	}
+}
+
+func rounded(v float64) float64 {
+	if short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64); err == nil {
+		return short
+	}
+	return v
 }

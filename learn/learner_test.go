@@ -232,6 +232,9 @@ func TestLearnFromImports(t *testing.T) {
 	if len(o.Beside) != 1 || o.Beside[0].Class != "scan" || o.Beside[0].Runs != 24 {
 		t.Fatalf("neighbours %+v; expected scan, beside 24 runs", o.Beside)
 	}
+	if got := o.Beside[0].Mean; math.Abs(got-.5) > 1e-9 {
+		t.Errorf("scan was there for %.3f of the runs' time; expected half", got)
+	}
 	middle, at := slices.Index(o.Levels, .5), slices.Index(o.ScaleOuts, 10)
 	if got := o.Beside[0].Seconds[at][middle] / o.Alone[at][middle]; math.Abs(got-1.5) > .1 {
 		t.Errorf("beside scan a run takes %.2f times as long; expected 1.5", got)

@@ -162,13 +162,17 @@ func (l luck) common(class string) *rand.Rand {
 	return l.stream(h.Sum64() | 1<<63)
 }
 
-// foreseen draws logarithms of runtimes from what a model says of a run with all of its replicas and no neighbours. The table does not tell what is
+// foreseen draws logarithms of runtimes from what a model says of a run with all of its replicas, beside whom runs of its class mostly were. The table does not tell what is
 // unsure about the class from what differs between its runs. For n normal values of unknown mean the mean has 1/(n+1) of the predictive
 // variance (Gelman et al., Bayesian Data Analysis, §3.2), so much of the normal quantile is shared by all runs of the class (a Gaussian copula); what is drawn for each
 // run still has exactly the distribution of the table.
 func (l luck) foreseen(rng *rand.Rand, r *dovetail.Run) func() float64 {
 	o := l.outlook(r)
-	table := predict.Lookup(o, float64(r.App.Components[r.App.Scaled()].Limit()), nil)
+	var typical []dovetail.Overlap
+	for i := range o.Beside {
+		typical = append(typical, dovetail.Overlap{Class: o.Beside[i].Class, Ratio: o.Beside[i].Mean})
+	}
+	table := predict.Lookup(o, float64(r.App.Components[r.App.Scaled()].Limit()), typical)
 	shared := 1 / (float64(o.Runs) + 1)
 	common, own := math.Sqrt(shared)*l.common(r.Class).NormFloat64(), math.Sqrt(1-shared)
 	const edge = 1e-9
@@ -223,7 +227,7 @@ func (l luck) among(rng *rand.Rand, class string, values []float64) func() float
 func basis(counts [numSources]int) string {
 	var parts []string
 	for s, text := range [numSources]string{
-		predicted:    "of %s as predicted for their class and input, with all replicas and no neighbours",
+		predicted:    "of %s as predicted for their class and input, with all replicas and the usual neighbours",
 		ownRuntimes:  "of %s from finished runs of their class",
 		learnedHints: "of %s from what was expected of them, as wrong as it was for finished runs",
 		plainHint:    "of %s from what was expected of them (80 %% of them take 0.53 to 1.9 times that)",

@@ -142,6 +142,16 @@ func TestRuntimesAreDrawnFromWhatIsPredicted(t *testing.T) {
 				}
 				o.Alone = append(o.Alone, row)
 			}
+			if input == 2 { // such runs are beside others half of the time, which then take twice as long
+				o.Beside = []dovetail.Beside{{Class: "scan", Runs: runs, Mean: .5}}
+				for _, row := range o.Alone {
+					slow := slices.Clone(row)
+					for i := range slow {
+						slow[i] *= 2
+					}
+					o.Beside[0].Seconds = append(o.Beside[0].Seconds, slow)
+				}
+			}
 			return o
 		}
 	}
@@ -159,6 +169,7 @@ func TestRuntimesAreDrawnFromWhatIsPredicted(t *testing.T) {
 	}{
 		{"at full scale", run(dovetail.Batch, "known", 0), table(9, .1, .5, .9), predicted, 100},
 		{"with its input", run(dovetail.Batch, "known", 1), table(9, .1, .5, .9), predicted, 200},
+		{"beside the usual neighbours", run(dovetail.Batch, "known", 2), table(9, .1, .5, .9), predicted, 450},
 		{"an interactive run of a class that is known ends", run(dovetail.Interactive, "known", 0), table(9, .1, .5, .9), predicted, 100},
 		{"too few runs", run(dovetail.Batch, "known", 0), table(5, .1, .5, .9), ownRuntimes, 3600},
 		{"no spread", run(dovetail.Batch, "known", 0), table(9, .5), ownRuntimes, 3600},

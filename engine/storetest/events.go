@@ -87,7 +87,7 @@ func Events() []dovetail.Event {
 		dovetail.Fitted{Outlook: dovetail.Outlook{
 			Class: "wordcount?input=small", InputSize: 24e9, Model: "bayes-cobell", Runs: 3, First: []dovetail.Stretch{{ScaleOut: 8, Seconds: 60.5}},
 			Levels: []float64{.1, .5, .9}, ScaleOuts: []int{1, 8}, Alone: [][]float64{{100, 110, 120}, {10, 11.5, 13}},
-			Beside: []dovetail.Beside{{Class: "sort", Runs: 2, Seconds: [][]float64{{200, 210, 220}, {20, 21.5, 23}}}},
+			Beside: []dovetail.Beside{{Class: "sort", Runs: 2, Mean: .25, Seconds: [][]float64{{200, 210, 220}, {20, 21.5, 23}}}},
 		}},
 		dovetail.Imported{Runs: []dovetail.Past{fullPast(-1, "wordcount", "wordcount?input=small"), fullPast(2, "sort", "ada")}},
 		dovetail.Tick{},
