@@ -155,7 +155,7 @@ func (d *draft) aim(r *run) {
 	default:
 		x.Model, x.Runs, x.Known = v.Model, v.Runs, true
 		x.Overlaps = d.c.overlaps(r, v, left, d.now, d.started)
-		feasible := false
+		var feasible bool
 		x.ScaleOut, x.Probability, feasible = predict.Select(low, high, x.Confidence, func(scaleOut int) float64 {
 			return v.at(scaleOut, x.Overlaps).AtMost(left)
 		})
@@ -325,7 +325,7 @@ func (d *draft) reconsider() {
 		low, high := r.app.scales()
 		x.Probability = meets(x.ScaleOut)
 		if was := x.ScaleOut; x.Probability < x.Confidence {
-			feasible := false
+			var feasible bool
 			x.ScaleOut, x.Probability, feasible = predict.Select(low, high, x.Confidence, meets)
 			if x.Missed = !feasible; x.ScaleOut != was {
 				d.pick(r, x)
