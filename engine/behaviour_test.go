@@ -196,6 +196,7 @@ func TestTell(t *testing.T) {
 			{"there is no such run", dovetail.Cancelled{Run: 7}, dovetail.NotFound},
 			{"there is no such node", dovetail.Cordoned{Node: "x", On: true}, dovetail.NotFound},
 			{"a configuration must be known", dovetail.Configured{}, dovetail.Invalid},
+			{"what is learned must be of a class", dovetail.Fitted{}, dovetail.Invalid},
 		}
 		for _, c := range cases {
 			if err := d.engine.Tell(t.Context(), c.event); dovetail.CodeOf(err) != c.code {
@@ -205,6 +206,50 @@ func TestTell(t *testing.T) {
 		seq := d.engine.Stats().Seq
 		if err := d.engine.Tell(t.Context(), dovetail.Cordoned{Node: "n1", On: true}); err != nil || d.engine.Stats().Seq != seq+1 {
 			t.Errorf("got %v after record %d; want the event on record as %d", err, d.engine.Stats().Seq, seq+1)
+		}
+	})
+}
+
+// Who wants to know what was recorded hears of every record once, in order, when it is on record, and of runs that end.
+func TestRecordedIsToldOfAllThatIsOnRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDaemon(t, newWorld(1, machine("n1", 4000)))
+		var last int64
+		var ended []dovetail.RunID
+		var imported int
+		d.recorded = func(c *engine.Changes) {
+			for _, r := range c.Records {
+				if last++; r.Seq != last {
+					t.Errorf("told of record %d; want %d", r.Seq, last)
+				}
+				if e, ok := r.Event.(dovetail.Imported); ok {
+					imported += len(e.Runs)
+				}
+			}
+			stored := int64(0)
+			for r, err := range d.store.Replay(t.Context(), last-1) {
+				if err == nil {
+					stored = r.Seq
+				}
+			}
+			if stored != last {
+				t.Errorf("told of record %d, and the last in the store is %d", last, stored)
+			}
+			for i := range c.Runs {
+				if s := &c.Runs[i]; s.State == dovetail.Ended {
+					ended = append(ended, s.ID)
+				}
+			}
+		}
+		d.start()
+		d.ready()
+		id := d.submit(wordcount(1, time.Second), "")
+		d.tell(dovetail.Imported{Runs: make([]dovetail.Past, 3)})
+		await(t, "the run ends", func() bool { return d.store.allEnded(1) })
+		synctest.Wait()
+		d.stop()
+		if len(ended) != 1 || ended[0] != id || imported != 3 || last != d.engine.Stats().Seq {
+			t.Errorf("told of %d records, of which %d imported runs, and of the ends of %v; want %d, 3 and run %d", last, imported, ended, d.engine.Stats().Seq, id)
 		}
 	})
 }

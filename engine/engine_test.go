@@ -101,8 +101,9 @@ type daemon struct {
 	fresh      dovetail.Config
 	every      int          // records between snapshots
 	hook       func(string) // in addition to the checks
-	checked    int          // turns after which everything was validated
-	replayEach int          // turns after which the journal is replayed and compared
+	recorded   func(*engine.Changes)
+	checked    int // turns after which everything was validated
+	replayEach int // turns after which the journal is replayed and compared
 
 	engine *engine.Engine
 	cancel context.CancelFunc
@@ -120,7 +121,7 @@ func (d *daemon) start() {
 	d.t.Helper()
 	var e *engine.Engine
 	e, err := engine.Open(d.t.Context(), engine.Options{
-		Config: d.config, Fresh: d.fresh, Store: d.store, Runner: d.world, SnapshotEvery: d.every,
+		Config: d.config, Fresh: d.fresh, Store: d.store, Runner: d.world, SnapshotEvery: d.every, Recorded: d.recorded,
 		Hook: func(point string) {
 			if point == "append.before" {
 				d.checked++
