@@ -284,7 +284,7 @@ func (t *table) classify(p *dovetail.Past) {
 	}
 	switch {
 	case p.App == "":
-		p.App, _, _ = strings.Cut(p.Class, "?")
+		p.App = dovetail.AppOf(p.Class)
 	case p.Class == "":
 		p.Class = dovetail.ClassOf(p.App, p.Params)
 	}
