@@ -40,7 +40,7 @@ func (e *environment) predictFile(o *predictOptions) error {
 		return err
 	}
 	runs := slices.DeleteFunc(all, func(p dovetail.Past) bool { return p.Class != class })
-	samples := learn.Samples(runs)
+	samples := latest(runs)
 	if len(samples) == 0 {
 		return dovetail.Errorf(dovetail.Invalid, "%s has no run%s that succeeded: there is nothing to learn from", o.Data, ofClass(class))
 	}
@@ -60,6 +60,9 @@ func (e *environment) predictFile(o *predictOptions) error {
 	}
 	p := o.filePrediction(class, method.Name, model.Report(), samples)
 	p.LeftOut, p.Overlaps = len(runs)-p.Runs, overlaps
+	if len(samples) == mostLearned {
+		p.Notes = append(p.Notes, fmt.Sprintf("no more than the latest %d runs are learned from", mostLearned))
+	}
 	p.Points, p.Chosen = predict.Curve(o.scale(samples).all(), at(overlaps), p.Target, p.Confidence)
 	if o.Plot != "" {
 		c := report.Curve{Title: "Runtime" + ofClass(class), Curve: p.Curve, Runs: drawn(samples)}
@@ -75,6 +78,17 @@ func (e *environment) predictFile(o *predictOptions) error {
 		}
 	}
 	return e.show(&p, func(w io.Writer) error { return e.writeFilePrediction(w, &p) })
+}
+
+// mostLearned bounds the runs of a file that are learned from: older ones say little, and cross-validation of many takes long.
+const mostLearned = 2000
+
+// latest returns the runs that are learned from: of those that can be, the ones that ended last.
+func latest(runs []dovetail.Past) []predict.Sample {
+	usable := slices.Clone(runs)
+	usable = slices.DeleteFunc(usable, func(p dovetail.Past) bool { return !learn.Learnable(&p) })
+	slices.SortStableFunc(usable, func(a, b dovetail.Past) int { return a.Ended.Compare(b.Ended) })
+	return learn.Samples(usable[max(0, len(usable)-mostLearned):])
 }
 
 // filePrediction returns what there is to say of a model apart from its predictions.

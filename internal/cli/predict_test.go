@@ -294,3 +294,19 @@ func TestPredictFromAPipe(t *testing.T) {
 		t.Errorf("chosen %+v", q)
 	}
 }
+
+// TestPredictLearnsFromTheLatest bounds what a long history costs.
+func TestPredictLearnsFromTheLatest(t *testing.T) {
+	var runs []dovetail.Past
+	for i := range mostLearned + 10 {
+		p := dovetail.Past{Outcome: dovetail.OutcomeSucceeded, Ended: now.Add(-time.Duration(i) * time.Minute), ScaleOut: 2, Runtime: float64(i + 1)}
+		if i == 0 {
+			p.Outcome = dovetail.OutcomeFailed
+		}
+		runs = append(runs, p)
+	}
+	got := latest(runs)
+	if len(got) != mostLearned || got[0].Runtime != mostLearned+1 || got[len(got)-1].Runtime != 2 {
+		t.Errorf("%d runs, from %v s to %v s; want the latest %d that succeeded, in order", len(got), got[0].Runtime, got[len(got)-1].Runtime, mostLearned)
+	}
+}
