@@ -180,6 +180,7 @@ func (c *Core) suspended(now time.Time, id dovetail.RunID, suspend bool) error {
 		return dovetail.Errorf(dovetail.Conflict, "run %d is stopping", id)
 	}
 	r.suspended = suspend
+	c.regroup(map[string]bool{r.spec.Class: true}, now)
 	c.crave(r)
 	c.await(r)
 	c.touch(r)
@@ -423,6 +424,7 @@ func (c *Core) nodeDown(now time.Time, name string) error {
 		}
 		c.settleRun(r, now)
 	}
+	c.regroup(nil, now)
 	return nil
 }
 

@@ -113,6 +113,7 @@ func (c *Core) decided(now time.Time, p *dovetail.Plan) error {
 		return err
 	}
 	c.seq = p.Seq
+	moved := c.moved(p)
 	for i := range p.Ends {
 		c.stop(c.runs[p.Ends[i].Run], &p.Ends[i], now)
 	}
@@ -124,6 +125,9 @@ func (c *Core) decided(now time.Time, p *dovetail.Plan) error {
 	}
 	for i := range p.Choices {
 		c.crave(c.runs[p.Choices[i].Run])
+	}
+	if len(c.aimed) > 0 && len(moved) > 0 {
+		c.regroup(moved, now)
 	}
 	for _, a := range p.Actions {
 		if a, ok := a.(dovetail.RunReplicas); ok {
@@ -231,6 +235,21 @@ func (c *Core) check(p *dovetail.Plan) error {
 		}
 	}
 	return nil
+}
+
+// moved returns the job classes of the runs that a plan gives a place, or takes one from; nil if nobody asks for it.
+func (c *Core) moved(p *dovetail.Plan) map[string]bool {
+	if len(c.aimed)+len(p.Choices) == 0 {
+		return nil
+	}
+	classes := make(map[string]bool)
+	for i := range p.Ends {
+		classes[c.runs[p.Ends[i].Run].spec.Class] = true
+	}
+	for i := range p.Assign {
+		classes[c.runs[p.Assign[i].Run].spec.Class] = true
+	}
+	return classes
 }
 
 // misfit returns a choice that cannot be applied: of a run that is not in service after the plan, or outside of the scale-outs that it can

@@ -43,6 +43,7 @@ func (c *Core) fitted(o *dovetail.Outlook, now time.Time) error {
 		all = slices.Insert(all, i, o)
 	}
 	c.outlooks[o.Class] = all
+	c.regroup(map[string]bool{o.Class: true}, now)
 	resized := false
 	for _, r := range c.runs { //dovetail:anyorder every run by itself
 		if r.spec.Class == o.Class {

@@ -120,8 +120,9 @@ type run struct {
 	forecast *dovetail.Prediction
 	done     float64 // share of its work by its outlook: see doneBy
 	doneAt   time.Time
-	lost     int      // replicas of the scaled component that the draft takes, net
-	machines []string // classes of the nodes that held a replica, sorted
+	beside   []dovetail.Overlap // who is there now, if it has a choice that is reconsidered
+	lost     int                // replicas of the scaled component that the draft takes, net
+	machines []string           // classes of the nodes that held a replica, sorted
 
 	rank    key    // the last one computed
 	ranked  int    // the ranking it belongs to

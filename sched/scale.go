@@ -169,49 +169,73 @@ func (v view) at(scaleOut int, overlaps []dovetail.Overlap) predict.Table {
 	return predict.Lookup(v.Outlook, float64(scaleOut), overlaps).Scaled(v.factor)
 }
 
-// overlaps returns which classes will be beside a run during the seconds left, each with its share: Algorithm 1 of seed 001 for every other run in service
-// and those that start with it, times the share of the run's nodes that the other is on; of a run that is not placed yet, the share of open nodes.
-// Several add up. Classes of which the outlook does not say how they slow the run down are left out.
+// overlaps returns which classes will be beside a run during the seconds left, each with its share: Algorithm 1 of seed 001 for every
+// other run in service and those that start with it, times the share of the run's nodes that the other is on; of a run that is not
+// placed yet, the share of open nodes.
 func (c *Core) overlaps(r *run, v view, left float64, now time.Time, started []*run) []dovetail.Overlap {
-	if len(v.Beside) == 0 {
-		return nil
-	}
-	s := c.survey(r)
-	var all []dovetail.Overlap
-	meet := func(k *run) {
-		if k == r || k.suspended {
-			return
-		}
-		share := s.share(k)
-		if share == 0 {
-			return
-		}
+	return c.meetings(r, v, started, func(k *run) float64 {
 		elapsed := 0.0
 		if !k.ready.IsZero() {
 			elapsed = max(0, now.Sub(k.ready).Seconds())
 		}
 		other := c.view(k.spec.Class, k.input())
-		ratio := float64(share * predict.Ratio(other.Outlook, other.factor, float64(k.scaleOut()), elapsed, r.spec.Class, left))
-		i, ok := slices.BinarySearchFunc(all, k.spec.Class, func(o dovetail.Overlap, class string) int { return cmp.Compare(o.Class, class) })
-		if !ok {
-			all = slices.Insert(all, i, dovetail.Overlap{Class: k.spec.Class})
-		}
-		all[i].Ratio += ratio
+		return predict.Ratio(other.Outlook, other.factor, float64(k.scaleOut()), elapsed, r.spec.Class, left)
+	})
+}
+
+// meetings adds up, by class, the shares of a run's nodes that others are on, each times a ratio. Classes of which the outlook does not
+// say how they slow the run down are left out.
+func (c *Core) meetings(r *run, v view, started []*run, ratio func(k *run) float64) []dovetail.Overlap {
+	if len(v.Beside) == 0 {
+		return nil
 	}
+	s := c.survey(r)
+	var all []dovetail.Overlap
 	for i := range v.Beside {
-		class := v.Beside[i].Class
-		for _, k := range c.byClass[class] {
+		o := dovetail.Overlap{Class: v.Beside[i].Class}
+		meet := func(k *run) {
+			if k == r || k.suspended {
+				return
+			}
+			if share := s.share(k); share > 0 {
+				o.Ratio += float64(share * ratio(k))
+			}
+		}
+		for _, k := range c.byClass[o.Class] {
 			if k.goesOn() {
 				meet(k)
 			}
 		}
 		for _, k := range started {
-			if k.spec.Class == class {
+			if k.spec.Class == o.Class {
 				meet(k)
 			}
 		}
+		if o.Ratio > 0 {
+			all = append(all, o)
+		}
 	}
-	return slices.DeleteFunc(all, func(o dovetail.Overlap) bool { return o.Ratio <= 0 })
+	slices.SortFunc(all, func(a, b dovetail.Overlap) int { return cmp.Compare(a.Class, b.Class) })
+	return all
+}
+
+// regroup notes who is beside runs that have a choice, when runs of some classes (nil: of any) came, went or moved. Progress up to now was made
+// beside those that were there.
+func (c *Core) regroup(moved map[string]bool, now time.Time) {
+	for _, r := range c.aimed {
+		if !r.choice.Known || !r.goesOn() {
+			continue
+		}
+		v := c.view(r.spec.Class, r.input())
+		touched := moved == nil || moved[r.spec.Class]
+		for i := 0; i < len(v.Beside) && !touched; i++ {
+			touched = moved[v.Beside[i].Class]
+		}
+		if touched {
+			c.progress(r, now)
+			r.beside = c.meetings(r, v, nil, func(*run) float64 { return 1 })
+		}
+	}
 }
 
 // survey knows the nodes that a run is on, or will be on with equal chances.
@@ -266,7 +290,7 @@ func (s *survey) share(k *run) float64 {
 }
 
 // doneBy returns the share of its work that a run with a known outlook has done by a time: 1 after as long as the median says. It goes on
-// while the run is ready and not frozen, at the scale-out that is up and with the overlaps of the last choice; no framework is asked.
+// while the run is ready and not frozen, at the scale-out that is up and beside those that are there; no framework is asked.
 func (c *Core) doneBy(r *run, now time.Time) float64 {
 	if r.choice == nil || !r.choice.Known || r.state != dovetail.Running || r.frozen {
 		return r.done
@@ -275,7 +299,7 @@ func (c *Core) doneBy(r *run, now time.Time) float64 {
 	if !predict.Known(v.Outlook) {
 		return r.done
 	}
-	return r.done + max(0, now.Sub(r.doneAt).Seconds())/v.at(r.scaleUp(), r.choice.Overlaps).Quantile(.5)
+	return r.done + max(0, now.Sub(r.doneAt).Seconds())/v.at(r.scaleUp(), r.beside).Quantile(.5)
 }
 
 // periods returns how many periods of reconsideration have begun by a time. They are the same for all runs, so that one turn does for

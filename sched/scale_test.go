@@ -353,6 +353,50 @@ func TestReconsider(t *testing.T) {
 	}
 }
 
+// A neighbour costs progress while it is there, and no longer; what was expected of it does not count.
+func TestProgressBesideOthers(t *testing.T) {
+	s := newStage(t, dovetail.DefaultConfig(), 0)
+	s.apply(dovetail.NodeUp{Node: dovetail.Node{Name: "n", Capacity: unit(8)}})
+	s.apply(dovetail.Fitted{Outlook: spread("a")})
+	s.apply(dovetail.Fitted{Outlook: outlookOf("noisy", 0, 1, func(int) float64 { return 30 })})
+	s.submit("noisy", oneComponent(1, 1, 1))
+	s.turn()
+	app := aiming(4, 4, 900, .9)
+	s.submit("a", app)
+	s.turn()
+	if x := s.choice(2); len(x.Overlaps) != 1 || math.Abs(x.Overlaps[0].Ratio-30./900) > 1e-9 {
+		t.Errorf("expected are 30 s of 900: %+v", x.Overlaps)
+	}
+	done := func(reason string, want float64) {
+		t.Helper()
+		if got := s.core.doneBy(s.core.runs[2], s.now); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s: %g of the work is done, expected %g", reason, got, want)
+		}
+	}
+	s.at(75)
+	done("75 s of 750, three times as long as alone", .1)
+	s.end(1)
+	s.turn()
+	s.at(100)
+	done("25 s of 250 more without it", .2)
+	s.submit("noisy", oneComponent(1, 1, 1))
+	s.turn()
+	s.at(175)
+	done("75 s of 750 more", .3)
+	s.apply(dovetail.Suspended{Run: 3})
+	s.at(200)
+	done("25 s of 250 more while the other stands still", .4)
+	data, err := s.core.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.core, err = Restore(data); err != nil {
+		t.Fatal(err)
+	}
+	s.now = s.now.Add(25 * time.Second)
+	done("after a restart", .5)
+}
+
 func TestGivesBack(t *testing.T) {
 	cfg := dovetail.DefaultConfig()
 	cfg.Replan = dovetail.Duration(10 * time.Second)

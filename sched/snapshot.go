@@ -55,6 +55,7 @@ type (
 		Ready     time.Time            `json:"ready,omitzero"`
 		Done      float64              `json:"done,omitempty"`
 		DoneAt    time.Time            `json:"doneAt,omitzero"`
+		Beside    []dovetail.Overlap   `json:"beside,omitempty"`
 		Machines  []string             `json:"nodeClasses,omitempty"`
 		Choice    *dovetail.Choice     `json:"choice,omitempty"`
 		Forecast  *dovetail.Prediction `json:"prediction,omitempty"`
@@ -109,7 +110,7 @@ func (r *run) save(app int) runState {
 		Spec: spec, App: app, State: r.state, Reason: r.reason, Priority: r.priority, Verdict: r.verdict,
 		Submitted: r.submitted, Waiting: r.waiting, Started: r.started, Held: r.held, Suspended: r.suspended, Frozen: r.frozen,
 		Retries: r.retries, Deaths: r.deaths, LastDeath: r.lastDeath, Regrow: r.regrow, Work: r.work, WorkedAt: r.workedAt,
-		Ready: r.ready, Done: r.done, DoneAt: r.doneAt, Machines: r.machines, Choice: r.choice, Forecast: r.forecast,
+		Ready: r.ready, Done: r.done, DoneAt: r.doneAt, Beside: r.beside, Machines: r.machines, Choice: r.choice, Forecast: r.forecast,
 	}
 	for ci := range r.comps {
 		p := compState{Done: r.comps[ci].done}
@@ -182,7 +183,7 @@ func (c *Core) load(s *runState, apps []*dovetail.Application) error {
 		id: spec.ID, spec: &spec, app: a, state: s.State, reason: s.Reason, priority: s.Priority, verdict: s.Verdict,
 		submitted: s.Submitted, waiting: s.Waiting, started: s.Started, held: s.Held, suspended: s.Suspended, frozen: s.Frozen,
 		retries: s.Retries, deaths: s.Deaths, lastDeath: s.LastDeath, regrow: s.Regrow, work: s.Work, workedAt: s.WorkedAt,
-		ready: s.Ready, done: s.Done, doneAt: s.DoneAt, machines: s.Machines, choice: s.Choice, forecast: s.Forecast,
+		ready: s.Ready, done: s.Done, doneAt: s.DoneAt, beside: s.Beside, machines: s.Machines, choice: s.Choice, forecast: s.Forecast,
 	}
 	c.runs[r.id] = r
 	c.size(r)
