@@ -32,15 +32,17 @@ type Past struct {
 	NodeClasses []string          `json:"nodeClasses,omitempty"`
 }
 
-// Varied reports whether the scale-out changed so much that its average is not a point to learn from: some stretch differs from the
-// average by more than 20 %.
+// Varied reports whether the scale-out changed so much that its average is not a point to learn from: for more than 5 % of the time it
+// differed from the average by more than 20 %. Replicas come and go one by one at either end of a run; that is not meant.
 func (p *Past) Varied() bool {
+	away, whole := 0.0, 0.0
 	for _, s := range p.Stretches {
+		whole += s.Seconds
 		if x := float64(s.ScaleOut); x < 0.8*p.ScaleOut || x > 1.2*p.ScaleOut {
-			return true
+			away += s.Seconds
 		}
 	}
-	return false
+	return away > 0.05*whole
 }
 
 // Outlook is what finished runs of a job class say about the runtimes to come: quantiles by scale-out. It is computed beside the

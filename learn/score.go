@@ -12,32 +12,16 @@ import (
 // scored is the most runs that LeaveOneOut predicts; of more it takes so many, evenly spaced.
 const scored = 100
 
-// moment is the part of a run's time that its scale-out may differ from its average without being another run: replicas come and go at
-// either end.
-const moment = 0.05
-
-// steady reports whether a run had one scale-out, within 20 %, for all of its time but a moment.
-func steady(s *predict.Sample) bool {
-	away, whole := 0.0, 0.0
-	for _, st := range s.Steps {
-		whole += st.Seconds
-		if st.ScaleOut < 0.8*s.ScaleOut || st.ScaleOut > 1.2*s.ScaleOut {
-			away += st.Seconds
-		}
-	}
-	return away <= moment*whole
-}
-
 // LeaveOneOut predicts each of these runs from all others, with the circumstances that it had (scale-out, overlaps, input size), and
 // says how far off the medians are and how many runs lie in the intervals that 80 % and 90 % should lie in. Runs whose scale-out varied
-// for more than a moment are learned from and not predicted; of more than 100 runs 100 are predicted, evenly spaced. It is nil if fewer than two runs could be:
+// are learned from and not predicted; of more than 100 runs 100 are predicted, evenly spaced. It is nil if fewer than two runs could be:
 // then nobody can tell.
 //
 // It is a test of interpolation: other runs at the same scale-out are mostly still there. A scale-out that no run had may be off by more.
 func LeaveOneOut(ctx context.Context, m predict.Method, samples []predict.Sample, o predict.Options) (*dovetail.Score, error) {
 	var test []int
 	for i := range samples {
-		if s := &samples[i]; steady(s) && s.Runtime > 0 && s.ScaleOut >= 1 {
+		if s := &samples[i]; s.Steps == nil && s.Runtime > 0 && s.ScaleOut >= 1 {
 			test = append(test, i)
 		}
 	}

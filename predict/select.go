@@ -25,7 +25,8 @@ func Select(low, high int, confidence float64, meets func(scaleOut int) float64)
 // Bootstrap returns the scale-out of a run of a class of which fewer than Few have finished: between low and high, for a target in
 // seconds, after these runs in the order they ran. The first runs at high, the second half-way down to low, the third half-way on to where the target should lie (the
 // public code of Bell's authors); from the fourth on Ernest, fitted to all of them without weights and without a look at overlaps, picks the smallest
-// scale-out that meets the target; high if none does, or if runtimes are not numbers.
+// scale-out that meets the target; high if none does, or if runtimes are not numbers. Fewer replicas than were
+// ever tried are not taken for faster (our addition: of three noisy runs the form may say that one replica is the fastest).
 func Bootstrap(first []dovetail.Stretch, low, high int, target float64) int {
 	switch len(first) {
 	case 0:
@@ -54,7 +55,18 @@ func Bootstrap(first []dovetail.Stretch, low, high int, target float64) int {
 		return high
 	}
 	f := form{theta: [4]float64(ernest.X)}
-	x, _, _ := Select(low, high, 1, func(x int) float64 { return Exactly(f.alone(float64(x))).AtMost(target) })
+	fewest := first[0].ScaleOut
+	for _, s := range first {
+		fewest = min(fewest, s.ScaleOut)
+	}
+	least := f.alone(float64(fewest))
+	x, _, _ := Select(low, high, 1, func(x int) float64 {
+		seconds := f.alone(float64(x))
+		if x < fewest && seconds < least {
+			return 0
+		}
+		return Exactly(seconds).AtMost(target)
+	})
 	return x
 }
 
