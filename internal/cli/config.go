@@ -43,6 +43,8 @@ func schedulingSettings() []setting {
 			func(c *dovetail.Config) *dovetail.Duration { return &c.MaxWait }),
 		length("regrow", "how long a run gets no new elastic replica after one was taken",
 			func(c *dovetail.Config) *dovetail.Duration { return &c.Regrow }),
+		length("replan", "the scale-out of a run with a target is reconsidered at most once in so long; 0: 30s",
+			func(c *dovetail.Config) *dovetail.Duration { return &c.Replan }),
 		oneOf("place", "which node a replica gets: "+strings.Join(placeNames(), ", "),
 			func(c *dovetail.Config) *string { return &c.Place }, placeNames()),
 	}

@@ -97,6 +97,7 @@ func (e *environment) serve(ctx context.Context, o *serveOptions) error {
 func defaultSchedule() dovetail.Config {
 	c := dovetail.DefaultConfig()
 	c.Regrow = dovetail.Duration(10 * time.Second)
+	c.Replan = dovetail.Duration(30 * time.Second)
 	return c
 }
 

@@ -49,6 +49,7 @@ type serveFile struct {
 	InteractiveFirst *bool              `json:"interactiveFirst,omitempty"`
 	MaxWait          *dovetail.Duration `json:"maxWait,omitempty"`
 	Regrow           *dovetail.Duration `json:"regrow,omitempty"`
+	Replan           *dovetail.Duration `json:"replan,omitempty"`
 	Place            *string            `json:"place,omitempty"`
 }
 
@@ -75,7 +76,7 @@ func (o *serveOptions) file() serveFile {
 	c := &o.Schedule
 	return serveFile{
 		&o.StateDir, &o.Listen, (*countOrFile)(&o.Nodes), &o.TokenFile, &o.LogLevel, &o.Snapshots,
-		&c.Policy, &c.Alloc, &c.Reclaim, &c.Preempt, &c.InteractiveFirst, &c.MaxWait, &c.Regrow, &c.Place,
+		&c.Policy, &c.Alloc, &c.Reclaim, &c.Preempt, &c.InteractiveFirst, &c.MaxWait, &c.Regrow, &c.Replan, &c.Place,
 	}
 }
 

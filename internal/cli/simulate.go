@@ -151,7 +151,7 @@ func simulatedSettings() []setting {
 	var some []setting
 	for _, s := range schedulingSettings() {
 		switch s.name {
-		case "reclaim", "max-wait", "regrow", "place":
+		case "reclaim", "max-wait", "regrow", "replan", "place":
 			some = append(some, s)
 		}
 	}

@@ -155,7 +155,7 @@ func (o *simulateOptions) readRest(changed func(flag string) bool) error {
 		return usagef("--compat zoe knows no preemption: leave out --preempt, or leave out --compat to ask our own core")
 	}
 	for _, flag := range []string{
-		"reclaim", "max-wait", "regrow", "place", "start-delay", "start-jitter", "stop-delay", "replica-mtbf", "node-mtbf", "node-mttr",
+		"reclaim", "max-wait", "regrow", "replan", "place", "start-delay", "start-jitter", "stop-delay", "replica-mtbf", "node-mtbf", "node-mttr",
 		"redo", "slow-nodes", "slow-speed", "speedup", "journal-hash", "timeline",
 	} {
 		if changed(flag) {
