@@ -389,7 +389,12 @@ func TestService(t *testing.T) {
 		if err := e.core.Apply(day, dovetail.Fitted{Outlook: known[0]}); err != nil {
 			t.Fatal(err)
 		}
-		s := learn.NewService(l, slog.New(slog.NewTextHandler(&log, nil)))
+		long := imported("long", 4, 0, 0) // ago, and more runs have ended since than are looked at
+		long.Ended = day.AddDate(-1, 0, 0)
+		noise := imported("noise", 4, 0, 0)
+		noise.Outcome = dovetail.OutcomeFailed
+		w.put(append(slices.Repeat([]dovetail.Past{noise}, 1000), long)...)
+		s := learn.NewService(l, w.store, slog.New(slog.NewTextHandler(&log, nil)))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
@@ -403,7 +408,7 @@ func TestService(t *testing.T) {
 				t.Errorf("%s: the engine was told of %v; expected %v", reason, got, want)
 			}
 		}
-		expect("at first: what it does not know", "sort:1")
+		expect("at first: what it does not know", "long:1", "sort:1")
 		s.Recorded(w.run(4, nil))
 		expect("a run ended", "sort:2")
 		for range 5 {

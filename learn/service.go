@@ -18,7 +18,7 @@ import (
 // How a service works.
 const (
 	pause    = time.Second // between two rounds: what ends meanwhile is learned from at once
-	lookback = 1000        // finished runs whose classes are looked at when it begins
+	lookback = 1000        // finished runs whose classes are looked at when it begins, though something is known of them
 )
 
 // Engine is what a service needs of a running engine; *engine.Engine is one.
@@ -29,10 +29,17 @@ type Engine interface {
 	Inspect(ctx context.Context, f func(c *sched.Core, now time.Time)) error
 }
 
+// Archive knows the job classes on record; the stores are archives.
+type Archive interface {
+	// Classes returns the job classes of which a run has ended, or was imported, in order.
+	Classes(ctx context.Context) ([]string, error)
+}
+
 // Service lets a learner work beside a running engine: whenever runs have ended, off the engine's loop, one fit a class however many
 // they are.
 type Service struct {
 	learner *Learner
+	archive Archive
 	log     *slog.Logger
 	wake    chan struct{} // holds a value when something is due
 
@@ -40,9 +47,9 @@ type Service struct {
 	due map[string]bool // classes to learn about, and whether their history is to be read anew
 }
 
-// NewService returns a service of a learner, which it has for itself from then on.
-func NewService(l *Learner, log *slog.Logger) *Service {
-	return &Service{learner: l, log: log, wake: make(chan struct{}, 1), due: make(map[string]bool)}
+// NewService returns a service of a learner, which it has for itself from then on. The archive is of the same history.
+func NewService(l *Learner, archive Archive, log *slog.Logger) *Service {
+	return &Service{learner: l, archive: archive, log: log, wake: make(chan struct{}, 1), due: make(map[string]bool)}
 }
 
 // Recorded takes notice of what a turn has put on record: it is for engine.Options.Recorded.
@@ -62,9 +69,9 @@ func (s *Service) Recorded(c *engine.Changes) {
 	}
 }
 
-// Run works until the context ends. It begins with the classes of the latest finished runs, in case there are some that the engine has not
-// learned from: it was killed before it could, or an older program kept the history. What fails is logged, and tried again when the next run of
-// the class has ended.
+// Run works until the context ends. It begins with what the engine may not have learned yet, because it was killed before it could or an
+// older program kept the history: classes that it knows nothing of, then those of the latest finished runs. What fails is logged, and tried again
+// when the next run of the class has ended.
 func (s *Service) Run(ctx context.Context, e Engine) {
 	if err := s.catchUp(ctx, e); err != nil && ctx.Err() == nil {
 		s.log.WarnContext(ctx, "cannot look at the history for something to learn", "error", err)
@@ -134,13 +141,22 @@ func (s *Service) catchUp(ctx context.Context, e Engine) error {
 	for name, all := range sizes {
 		s.learner.Remember(name, all)
 	}
+	names, err := s.archive.Classes(ctx)
+	if err != nil {
+		return fmt.Errorf("ask for the job classes on record: %w", err)
+	}
+	for _, name := range names {
+		if len(sizes[name]) == 0 {
+			s.teach(ctx, e, name, nil)
+		}
+	}
 	finished, err := s.learner.past.History(ctx, engine.HistoryFilter{Limit: lookback, Learn: true})
 	if err != nil {
-		return err
+		return fmt.Errorf("look at the latest finished runs: %w", err)
 	}
 	classes := make(map[string]bool)
 	for i := range finished {
-		if h := &finished[i]; h.Status.Outcome == dovetail.OutcomeSucceeded {
+		if h := &finished[i]; h.Status.Outcome == dovetail.OutcomeSucceeded && len(sizes[h.Status.Class]) > 0 {
 			classes[h.Status.Class] = true
 		}
 	}

@@ -221,4 +221,11 @@ func testImported(t *testing.T, fresh func(t *testing.T) func() S) {
 		paged, f.Until, f.Before = append(paged, last.ID), *last.Ended, last.ID
 	}
 	same(t, "page by page", []dovetail.RunID{-3, 3, -1, -4, -5, -2}, paged)
+
+	appendTo(t, s, engine.Changes{Runs: []dovetail.RunStatus{
+		{ID: 4, App: "c", Class: "c", State: dovetail.Running}, {ID: 5, App: "0", Class: "0", State: dovetail.Ended, Ended: &end},
+	}})
+	classes, err := s.Classes(context.Background())
+	ok(t, "Classes", err)
+	same(t, "classes of what has ended", []string{"0", "a?x=1", "a?x=2", "b"}, classes)
 }

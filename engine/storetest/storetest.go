@@ -19,6 +19,8 @@ import (
 type S interface {
 	engine.Store
 	engine.Reader
+	// Classes returns the job classes of which a run has ended, or was imported, in order.
+	Classes(ctx context.Context) ([]string, error)
 }
 
 // TestStore runs the suite. fresh makes an empty place for data; the function it returns opens the store there, again after

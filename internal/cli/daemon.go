@@ -90,7 +90,7 @@ func startDaemon(ctx context.Context, o daemonOptions) (_ *daemon, err error) {
 	if err != nil {
 		return nil, err
 	}
-	lessons := learn.NewService(learner, o.Log)
+	lessons := learn.NewService(learner, store, o.Log)
 	eng, err := engine.Open(ctx, engine.Options{
 		Config: o.Config, Fresh: o.Fresh, Store: store, Reader: store, Runner: runner, Log: o.Log, Hook: o.Hook,
 		SnapshotEvery: o.SnapshotEvery, Recorded: lessons.Recorded,

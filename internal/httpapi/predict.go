@@ -175,7 +175,7 @@ func (s *server) outlook(ctx context.Context, in *predictInput) (*dovetail.Outlo
 			wanted, in.App, strings.Join(others, ", "))
 	}
 	return nil, dovetail.Errorf(dovetail.NotFound,
-		"nothing is known of %s: no run of it has succeeded. Submit one, or import finished runs with `dovetail history import`; `dovetail history` lists what there is", wanted)
+		"nothing is known of %s: no run of it has succeeded, or none was learned from yet, which takes a moment. Submit one, or import finished runs with `dovetail history import`; `dovetail history` lists what there is", wanted)
 }
 
 // classes returns the job class that is meant, and whether its parameters were given.

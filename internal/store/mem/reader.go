@@ -138,6 +138,25 @@ func (s *Store) History(ctx context.Context, f engine.HistoryFilter) ([]dovetail
 	return found, nil
 }
 
+// Classes returns the job classes of which a run has ended, or was imported, in order.
+func (s *Store) Classes(ctx context.Context) ([]string, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	all := make([]string, len(s.ended))
+	for i, e := range s.ended {
+		if e.id < 0 {
+			all[i] = s.imported[-e.id-1].Class
+		} else {
+			all[i] = s.runs[e.id].Class
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
 // beforePage reports whether a run ended before the time of the filter, or at it with a lower ID.
 func beforePage(e ending, f engine.HistoryFilter) bool {
 	return f.Until.IsZero() || e.at.Before(f.Until) || f.Before != 0 && e.at.Equal(f.Until) && e.id < f.Before

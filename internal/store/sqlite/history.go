@@ -156,6 +156,21 @@ func (s *Store) finished(ctx context.Context, f engine.HistoryFilter) (found []d
 	return found, apps, err
 }
 
+// Classes returns the job classes of which a run has ended, or was imported, in order.
+func (s *Store) Classes(ctx context.Context) ([]string, error) {
+	var found []string
+	err := s.query(ctx, func(rows *sql.Rows) (bool, error) {
+		var class string
+		err := rows.Scan(&class)
+		found = append(found, class)
+		return true, err
+	}, "SELECT class FROM runs WHERE ended IS NOT NULL UNION SELECT class FROM imported ORDER BY class")
+	if err != nil {
+		return nil, explain("reading the job classes", s.path, err)
+	}
+	return found, nil
+}
+
 // imported returns imported runs, newest end first.
 func (s *Store) imported(ctx context.Context, f engine.HistoryFilter) ([]dovetail.History, error) {
 	c := which(&f, "imported")
