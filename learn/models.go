@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/engine"
@@ -14,9 +15,10 @@ import (
 
 // Models says what predictions of an application rest on, class by class in order, or of one job class if that is named: which of its
 // newest runs were learned from, how well the model predicts each of them from the others (LeaveOneOut), and what neighbours do to it.
-// Outlooks are what the core knows; those of other applications do not matter. Of what neither they nor the history know it is a
-// dovetail.NotFound error.
-func Models(ctx context.Context, past Recorder, outlooks []*dovetail.Outlook, app, class string) ([]dovetail.ClassModel, error) {
+// Outlooks are what the core knows; those of other applications do not matter. Predicting runs from the others is about done by until (the zero
+// time: whenever it is): each class has the same share of the time, and predicts fewer runs if it is short. Of what neither outlooks nor the history
+// know it is a dovetail.NotFound error.
+func Models(ctx context.Context, past Recorder, outlooks []*dovetail.Outlook, app, class string, until time.Time) ([]dovetail.ClassModel, error) {
 	names, err := classesOf(ctx, past, outlooks, app, class)
 	if err != nil {
 		return nil, err
@@ -26,7 +28,7 @@ func Models(ctx context.Context, past Recorder, outlooks []*dovetail.Outlook, ap
 			cmp.Or(class, app))
 	}
 	var all []dovetail.ClassModel
-	for _, name := range names {
+	for i, name := range names {
 		runs, err := pastOf(ctx, past, engine.HistoryFilter{Class: name})
 		if err != nil {
 			return nil, err
@@ -37,7 +39,12 @@ func Models(ctx context.Context, past Recorder, outlooks []*dovetail.Outlook, ap
 				mine = append(mine, o)
 			}
 		}
-		m, err := modelOf(ctx, runs, mine)
+		share := until
+		if !until.IsZero() {
+			now := time.Now()
+			share = now.Add(until.Sub(now) / time.Duration(len(names)-i))
+		}
+		m, err := modelOf(ctx, runs, mine, share)
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +97,7 @@ func pastOf(ctx context.Context, past Recorder, f engine.HistoryFilter) ([]dovet
 }
 
 // modelOf says what is known of one class: by its runs, newest first, and its outlooks.
-func modelOf(ctx context.Context, runs []dovetail.Past, outlooks []*dovetail.Outlook) (dovetail.ClassModel, error) {
+func modelOf(ctx context.Context, runs []dovetail.Past, outlooks []*dovetail.Outlook, until time.Time) (dovetail.ClassModel, error) {
 	m := dovetail.ClassModel{LeftOut: []dovetail.LeftOut{}, Neighbours: []dovetail.SlowedDown{}}
 	left := make(map[string]int)
 	var learnable []dovetail.Past
@@ -127,7 +134,7 @@ func modelOf(ctx context.Context, runs []dovetail.Past, outlooks []*dovetail.Out
 	}
 	slices.Reverse(learnable) // in order of their end, as the learner has them
 	samples, _ := frequent(Samples(learnable))
-	m.Score, err = LeaveOneOut(ctx, method, samples, predict.Options{})
+	m.Score, err = LeaveOneOut(ctx, method, samples, predict.Options{}, until)
 	return m, err
 }
 

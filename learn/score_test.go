@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -46,7 +49,7 @@ func TestLeaveOneOut(t *testing.T) {
 		{"the wider interval holds all", 180, dovetail.Score{Runs: 3, MeanError: 2. / 3, MedianError: 0.5, Spread: true, Within80: 1. / 3, Within90: 1}},
 	} {
 		var seen []int
-		got, err := learn.LeaveOneOut(t.Context(), means(tc.width, &seen), samples, predict.Options{})
+		got, err := learn.LeaveOneOut(t.Context(), means(tc.width, &seen), samples, predict.Options{}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +81,7 @@ func TestLeaveOneOutChoosesRuns(t *testing.T) {
 		{"many take too long", many, 100, 249},
 	} {
 		var seen []int
-		got, err := learn.LeaveOneOut(t.Context(), means(1, &seen), tc.samples, predict.Options{})
+		got, err := learn.LeaveOneOut(t.Context(), means(1, &seen), tc.samples, predict.Options{}, time.Time{})
 		switch {
 		case err != nil:
 			t.Errorf("%s: %v", tc.reason, err)
@@ -92,7 +95,47 @@ func TestLeaveOneOutChoosesRuns(t *testing.T) {
 	why := errors.New("nobody waits any more")
 	cancel(why)
 	var seen []int
-	if _, err := learn.LeaveOneOut(ctx, means(1, &seen), many, predict.Options{}); !errors.Is(err, why) {
+	if _, err := learn.LeaveOneOut(ctx, means(1, &seen), many, predict.Options{}, time.Time{}); !errors.Is(err, why) {
 		t.Errorf("error %v, want why the context ended", err)
+	}
+}
+
+func TestLeaveOneOutWithoutTimeForAll(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		n      int
+		until  time.Duration
+		want   int
+	}{
+		{"there is time for a part", 90, 10 * time.Second, 10},
+		{"two tell something, however late it is", 90, -time.Hour, 2},
+		{"there is time for all", 9, time.Minute, 9},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			samples := make([]predict.Sample, tc.n)
+			for i := range samples {
+				samples[i] = predict.Sample{ScaleOut: 1, Runtime: float64(i + 1)}
+			}
+			var left []int // out
+			slow := predict.Method{Fit: func(others []predict.Sample, _ predict.Options) (predict.Model, error) {
+				<-time.After(time.Second)
+				out := tc.n * (tc.n + 1) / 2
+				for i := range others {
+					out -= int(others[i].Runtime)
+				}
+				left = append(left, out-1)
+				return meanModel{1, 1}, nil
+			}}
+			got, err := learn.LeaveOneOut(t.Context(), slow, samples, predict.Options{}, time.Now().Add(tc.until))
+			if err != nil || got == nil || got.Runs != tc.want || len(left) != tc.want {
+				t.Fatalf("%s: got %+v, %v after leaving out %v; want %d runs", tc.reason, got, err, left, tc.want)
+			}
+			slices.Sort(left)
+			for i := 1; i < len(left); i++ {
+				if gap := left[i] - left[i-1]; gap < 1 || gap > 2*tc.n/tc.want+1 {
+					t.Errorf("%s: left out %v, which is not spread evenly over %d runs", tc.reason, left, tc.n)
+				}
+			}
+		})
 	}
 }

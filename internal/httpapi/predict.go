@@ -45,7 +45,8 @@ func (s *server) registerPredict(api huma.API) {
 
 	op = operation(http.MethodGet, "/v1/models", "models", "Say what predictions of an application rest on", "runs")
 	op.Description = "Class by class: the model, the runs it learned from, how well it predicts each of them from the others, and what neighbours do. " +
-		"That takes a while: it is computed for the answer."
+		"That takes a while: it is computed for the answer. Where half of the time that a request may take is not enough, fewer runs are predicted; " +
+		"leaveOneOut.runs says how many."
 	huma.Register(api, op, s.models)
 }
 
@@ -70,7 +71,7 @@ func (s *server) models(ctx context.Context, in *modelsInput) (*modelsOutput, er
 	if err != nil {
 		return nil, s.failure(ctx, err)
 	}
-	all, err := learn.Models(ctx, s.reader, outlooks, in.App, in.Class)
+	all, err := learn.Models(ctx, s.reader, outlooks, in.App, in.Class, time.Now().Add(s.timeout/2))
 	if err != nil {
 		return nil, s.failure(ctx, err)
 	}
