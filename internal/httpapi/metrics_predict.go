@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -15,8 +16,9 @@ import (
 // those that ended since the one before.
 type calibration struct {
 	mu    sync.Mutex
-	since time.Time               // no run that ended before is counted, and all of those are that ended before this and after the start
-	known map[dovetail.RunID]bool // counted, and ended at since
+	since time.Time               // all that ended since the start and before this is counted, and nothing else …
+	known map[dovetail.RunID]bool // … but these, which ended then
+	sweep *sweep                  // that was not finished; nil if there is none
 
 	targets *prometheus.CounterVec
 	ratio   prometheus.Histogram
@@ -44,43 +46,54 @@ func newCalibration(since time.Time) *calibration {
 	return c
 }
 
-// catchUp counts the runs that ended since it did so last. If it fails nothing is counted, and the next scrape tries again.
+// sweep is a walk through the runs that ended since the last one, newest end first.
+type sweep struct {
+	next   engine.HistoryFilter
+	newest time.Time               // end that was met
+	known  map[dovetail.RunID]bool // counted, and ended then
+}
+
+// catchUp counts the runs that ended since it did so last. If it fails, the next scrape goes on where it was: however many there are, they
+// are counted some time. Runs that end meanwhile end no earlier than those that it has met.
 func (c *calibration) catchUp(ctx context.Context, reader engine.Reader) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var ended []dovetail.RunStatus
 	const page = 1000
-	f := engine.HistoryFilter{Since: c.since, Limit: page, Replay: true}
+	if c.sweep == nil {
+		c.sweep = &sweep{
+			next: engine.HistoryFilter{Since: c.since, Limit: page, Replay: true}, newest: c.since, known: maps.Clone(c.known),
+		}
+	}
+	w := c.sweep
 	for {
-		found, err := reader.History(ctx, f)
+		found, err := reader.History(ctx, w.next)
 		if err != nil {
 			return err
 		}
 		for i := range found {
-			if s := &found[i].Status; found[i].Import == nil && !c.known[s.ID] {
-				ended = append(ended, *s)
+			if s := &found[i].Status; !c.known[s.ID] {
+				c.count(s)
+				w.met(s)
 			}
 		}
 		if len(found) < page {
 			break
 		}
 		last := &found[len(found)-1].Status
-		f.Until, f.Before = *last.Ended, last.ID
+		w.next.Until, w.next.Before = *last.Ended, last.ID
 	}
-	for i := range ended {
-		s := &ended[i]
-		c.count(s)
-		if s.Ended.After(c.since) {
-			c.since = *s.Ended
-			clear(c.known)
-		}
-	}
-	for i := range ended {
-		if ended[i].Ended.Equal(c.since) {
-			c.known[ended[i].ID] = true
-		}
-	}
+	c.since, c.known, c.sweep = w.newest, w.known, nil
 	return nil
+}
+
+// met takes notice of a run that was counted.
+func (w *sweep) met(s *dovetail.RunStatus) {
+	if s.Ended.After(w.newest) {
+		w.newest, w.known = *s.Ended, make(map[dovetail.RunID]bool)
+	}
+	if s.Ended.Equal(w.newest) {
+		w.known[s.ID] = true
+	}
 }
 
 // count takes in one run that has ended.

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/url"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/client"
+	"github.com/dovetail-sched/dovetail/engine"
+	"github.com/dovetail-sched/dovetail/internal/httpapi"
 )
 
 // learned returns an outlook of a class: 600/x seconds at scale-outs from 2 to 6, 10 % more or less for 80 % of runs, half as long
@@ -222,4 +225,44 @@ func TestMetricsOfPredictions(t *testing.T) {
 		f.history[0].Status.Ended = &to
 	}
 	lacks(scrape(), fmt.Sprintf(`dovetail_target_runs_total{outcome="abandoned"} %d`, 1500), `dovetail_target_runs_total{outcome="met"} 2`)
+}
+
+// tired is a reader that has time for a few pages of the history alone.
+type tired struct {
+	*fake
+	pages int
+}
+
+func (r *tired) History(ctx context.Context, q engine.HistoryFilter) ([]dovetail.History, error) {
+	if r.pages--; r.pages < 0 {
+		return nil, context.DeadlineExceeded
+	}
+	return r.fake.History(ctx, q)
+}
+
+// TestMetricsOfMoreRunsThanAScrapeCounts: each scrape counts some, and in the end each was counted once.
+func TestMetricsOfMoreRunsThanAScrapeCounts(t *testing.T) {
+	f := newFake(t)
+	r := &tired{fake: f}
+	h := handler(t, f, func(o *httpapi.Options) { o.Reader = r })
+	end := time.Now().Add(time.Hour)
+	add := func(n int) {
+		for range n {
+			met := ended(len(f.history)+1, 0, dovetail.OutcomeSucceeded)
+			at := end
+			met.Status.Ended, met.Status.Choice = &at, &dovetail.Choice{Closed: "met"}
+			f.history = append([]dovetail.History{met}, f.history...)
+		}
+	}
+	add(2500)
+	for i, want := range []int{1000, 2000, 2500, 2503, 2503} {
+		r.pages = 1
+		if i == 1 { // some end while it counts; they are of the next walk
+			end = end.Add(time.Second)
+			add(3)
+		}
+		if body := call(t, h, "GET /metrics", "").Body.String(); !strings.Contains(body, fmt.Sprintf("\ndovetail_target_runs_total{outcome=\"met\"} %d\n", want)) {
+			t.Errorf("scrape %d: expected %d runs to be counted", i, want)
+		}
+	}
 }
