@@ -328,41 +328,55 @@ func (c *Core) due(now time.Time) bool {
 	return c.periods(now) > c.periods(before)
 }
 
-// reconsiders reports whether a run's choice is one that is looked at again: it goes on, and its model can say how it does. One that explores
-// is not: what it is to teach would be lost.
-func (c *Core) reconsiders(r *run) bool {
+// appraises reports whether a model can say how a run in service does that has a choice. Of one that explores none does: what it is to
+// teach would be lost.
+func (c *Core) appraises(r *run) bool {
 	return r.goesOn() && !r.suspended && r.choice != nil && r.choice.Known && predict.Known(c.view(r.spec.Class, r.input()).Outlook)
 }
 
+// reconsiders reports whether a run's choice is looked at again at a time. When its deadline is past and it may have all it can use,
+// nothing is left to choose.
+func (c *Core) reconsiders(r *run, now time.Time) bool {
+	if !c.appraises(r) {
+		return false
+	}
+	_, high := r.app.scales()
+	return r.choice.ScaleOut < high || r.goal(now).After(now)
+}
+
 // reconsider looks again at the choices that are due. A run that falls behind gets the smallest scale-out with which it still meets its target; a
-// run that needs less gives back, but only down to where half of the risk it may take is left, so that it does not go to and fro. A choice that
-// does not change the scale-out is not made.
+// run that needs less gives back, but only down to where half of the risk it may take is left, so that it does not go to and fro. A choice is
+// made if it changes the scale-out, or if the run has all that it may have and what is said of it, that it is sure enough or not, is no longer true.
 func (d *draft) reconsider() {
 	if len(d.c.aimed) == 0 || !d.c.due(d.now) {
 		return
 	}
 	for _, r := range d.c.aimed {
-		if !d.c.reconsiders(r) {
+		if !d.c.reconsiders(r, d.now) {
 			continue
 		}
+		was := r.choice
 		x, meets := d.appraise(r)
 		low, high := r.app.scales()
-		x.Probability = meets(x.ScaleOut)
-		if was := x.ScaleOut; x.Probability < x.Confidence {
+		x.Probability, x.Missed = meets(x.ScaleOut), false
+		if x.Probability < x.Confidence {
 			var feasible bool
 			x.ScaleOut, x.Probability, feasible = predict.Select(low, high, x.Confidence, meets)
-			if x.Missed = !feasible; x.ScaleOut != was {
-				d.pick(r, x)
-			}
-		} else if was > low {
-			fewer, p, feasible := predict.Select(low, was-1, x.Confidence+(1-x.Confidence)/2, meets)
+			x.Missed = !feasible
+		} else if x.ScaleOut > low {
+			fewer, p, feasible := predict.Select(low, x.ScaleOut-1, x.Confidence+(1-x.Confidence)/2, meets)
 			if feasible {
-				x.ScaleOut, x.Probability, x.Missed = fewer, p, false
-				d.pick(r, x)
+				x.ScaleOut, x.Probability = fewer, p
 			}
+		}
+		if x.ScaleOut != was.ScaleOut || isSure(&x) != isSure(was) && r.craves(r.app.scaled) <= 0 {
+			d.pick(r, x)
 		}
 	}
 }
+
+// isSure reports whether a choice says that the target is met with the confidence that is asked for.
+func isSure(x *dovetail.Choice) bool { return x.Probability >= x.Confidence }
 
 // appraise returns a run's choice as of now, and the probability to meet the deadline by scale-out, given that it still runs.
 func (d *draft) appraise(r *run) (x dovetail.Choice, meets func(scaleOut int) float64) {
@@ -390,7 +404,7 @@ func (d *draft) bereaved() {
 		}
 	}
 	for _, r := range d.c.aimed {
-		if r.lost > 0 && d.c.reconsiders(r) && r.craves(r.app.scaled) > 0 {
+		if r.lost > 0 && d.c.appraises(r) && r.craves(r.app.scaled) > 0 {
 			x, meets := d.appraise(r)
 			x.Probability = meets(r.scaleOut())
 			d.pick(r, x)

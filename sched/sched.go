@@ -311,8 +311,9 @@ func (c *Core) Wake() time.Time {
 	for _, r := range c.cooling {
 		sooner(r.regrow)
 	}
-	if slices.ContainsFunc(c.aimed, c.reconsiders) {
-		sooner(c.nextPeriod(c.now))
+	next := c.nextPeriod(c.now)
+	if slices.ContainsFunc(c.aimed, func(r *run) bool { return c.reconsiders(r, next) }) {
+		sooner(next)
 	}
 	if bound := time.Duration(c.cfg.MaxWait); bound > 0 {
 		first, _ := slices.BinarySearchFunc(c.line.arrivals, c.now.Add(-bound), func(a arrival, t time.Time) int {

@@ -19,6 +19,8 @@ type (
 		Version int                     `json:"version"`
 		Now     time.Time               `json:"now"`
 		Before  time.Time               `json:"before,omitzero"`
+		Settled time.Time               `json:"settled,omitzero"`
+		Stale   bool                    `json:"stale,omitempty"`
 		Seq     int64                   `json:"seq"`
 		Next    dovetail.RunID          `json:"next"`
 		Config  dovetail.Config         `json:"config"`
@@ -78,7 +80,9 @@ type (
 
 // Snapshot writes the state; its format carries a version.
 func (c *Core) Snapshot() (json.RawMessage, error) {
-	s := snapshot{Version: snapshotVersion, Now: c.now, Before: c.before, Seq: c.seq, Next: c.next, Config: c.cfg}
+	s := snapshot{
+		Version: snapshotVersion, Now: c.now, Before: c.before, Settled: c.settled, Stale: c.stale, Seq: c.seq, Next: c.next, Config: c.cfg,
+	}
 	for i := range c.nodes {
 		n := c.space.Node(i)
 		s.Nodes = append(s.Nodes, nodeState{Node: c.nodes[i].Node, Down: !n.Up, Cordoned: n.Cordoned, Draining: c.nodes[i].draining})
@@ -156,6 +160,7 @@ func Restore(data json.RawMessage) (*Core, error) {
 		}
 	}
 	c.arrange()
+	c.settled, c.stale = s.Settled, s.Stale
 	c.touched = nil
 	for id := range c.runs { //dovetail:anyorder every run gets the same
 		c.runs[id].touched = false
