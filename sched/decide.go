@@ -510,6 +510,7 @@ func (d *draft) mayEver(w *run) bool {
 
 // passBy notes that a waiting run was passed over for the sake of a reservation, and reports whether those were enough.
 func (d *draft) passBy(w *run) bool {
+	d.unpick(w)
 	d.because(w, dovetail.Behind)
 	d.passed = true
 	d.looked++

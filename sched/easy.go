@@ -15,7 +15,8 @@ import (
 // taken at the 90 % quantile of what is predicted; of a run that nothing is predicted of, what its user expects, or else policy.UnknownTime.
 //
 // The reservation is of sums over all open nodes: that the core of the first run then also fits node by node is likely, not certain. Where elastic
-// replicas may be reclaimed for a core they count as free, unless they are guarded.
+// replicas may be reclaimed for a core they count as free, unless they are guarded. With the malleable allocator, which takes nothing back, elastic replicas that
+// runs get later may put the first run off all the same.
 
 // reservation is what the first run that does not fit is to get.
 type reservation struct {
@@ -32,6 +33,10 @@ type departure struct {
 
 // reserve makes the reservation of a run; nil if all that will end does not make room for it.
 func (d *draft) reserve(w *run) *reservation {
+	if d.varies(w) {
+		d.aim(w)
+		defer d.unpick(w)
+	}
 	need := d.c.whole(w)
 	lends := d.c.cfg.Alloc == "flexible" || d.c.cfg.Alloc == "eager"
 	free := d.c.space.Free()
@@ -84,7 +89,13 @@ func (d *draft) delays(w *run) bool {
 	if !d.asked {
 		d.asked, d.held = true, d.reserve(d.head)
 	}
-	if d.held == nil || !d.now.Add(d.c.runtime(w)).After(d.held.at) {
+	if d.held == nil {
+		return false
+	}
+	if d.varies(w) {
+		d.aim(w) // with fewer replicas it takes longer
+	}
+	if !d.now.Add(d.c.runtime(w)).After(d.held.at) {
 		return false
 	}
 	d.spends = w
@@ -95,18 +106,26 @@ func (d *draft) delays(w *run) bool {
 func (c *Core) whole(w *run) dovetail.Resources {
 	var need dovetail.Resources
 	for ci := range w.app.shapes {
-		need = need.Plus(w.app.shapes[ci].Each.Times(c.asks(w.app, ci)))
+		need = need.Plus(w.app.shapes[ci].Each.Times(c.first(w, ci)))
 	}
 	return need
+}
+
+// expects returns who is expected beside a run, if it has a choice.
+func (r *run) expects() []dovetail.Overlap {
+	if r.choice == nil {
+		return nil
+	}
+	return r.choice.Overlaps
 }
 
 // runtime returns how long at most a run will take that starts with no more than it needs to start.
 func (c *Core) runtime(w *run) time.Duration {
 	t := policy.UnknownTime
 	comp := &w.app.spec.Components[w.app.scaled]
-	x := max(1, c.asks(w.app, w.app.scaled))
+	x := max(1, c.first(w, w.app.scaled))
 	if v := c.view(w.spec.Class, w.input()); predict.Known(v.Outlook) {
-		t = duration(v.at(x, nil).Quantile(cautiously))
+		t = duration(v.at(x, w.expects()).Quantile(cautiously))
 	} else if w.expected > 0 {
 		t = time.Duration(float64(w.expected) * float64(comp.Limit()) / float64(x))
 	}
@@ -133,11 +152,7 @@ func (c *Core) remaining(r *run, now time.Time) time.Duration {
 	elapsed := now.Sub(since)
 	left := max(policy.UnknownTime-elapsed, elapsed/20)
 	if v := c.view(r.spec.Class, r.input()); predict.Known(v.Outlook) {
-		var beside []dovetail.Overlap
-		if r.choice != nil {
-			beside = r.choice.Overlaps
-		}
-		t := predict.Lasting(v.at(r.scaleOut(), beside), elapsed.Seconds(), cautiously)
+		t := predict.Lasting(v.at(r.scaleOut(), r.expects()), elapsed.Seconds(), cautiously)
 		left = duration(t) - elapsed
 	} else if r.expected > 0 {
 		job := r.job(now)

@@ -95,3 +95,35 @@ func TestEasyReservesByPredictedEnds(t *testing.T) {
 	s.at(172)
 	s.holds("40 are not", 5, 0, 0, 4)
 }
+
+// The rigid allocator starts a run with a target at its ceiling: that is what it needs, and how long it takes goes by it.
+func TestEasyReckonsWithCeilings(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		first  *dovetail.Application // is in service for 200 s with 6 of 10
+		head   *dovetail.Application
+		behind *dovetail.Application // of class "a": 1000/x s, 10 % more in one case of ten
+		starts bool
+	}{
+		{"with 4 it takes 275 s, and with all 10 it would take 110", lasting(6, 200), lasting(8, 10), aiming(1, 10, 275, .9), false},
+		{"with 4 it takes 275 s", lasting(6, 300), lasting(8, 10), aiming(1, 10, 275, .9), true},
+		{"4 are spare, for a head whose ceiling is 6", lasting(6, 200), aiming(1, 10, 184, .9), aiming(1, 10, 275, .9), true},
+	} {
+		cfg := dovetail.DefaultConfig()
+		cfg.Policy, cfg.Alloc = "fifo-easy", "rigid"
+		s := newStage(t, cfg, 0)
+		s.apply(dovetail.NodeUp{Node: dovetail.Node{Name: "n", Capacity: unit(10)}})
+		s.apply(dovetail.Fitted{Outlook: spread("a")})
+		s.submit("x", tc.first)
+		s.turn()
+		s.submit("a", tc.head)
+		id := s.submit("a", tc.behind)
+		s.turn()
+		if st, _ := s.core.Status(id); (st.State != dovetail.Queued) != tc.starts {
+			t.Errorf("%s: started %t", tc.reason, !tc.starts)
+		}
+		if st, _ := s.core.Status(2); st.State != dovetail.Queued || st.Choice != nil {
+			t.Errorf("%s: the first run is %s, with the choice %+v", tc.reason, st.State, st.Choice)
+		}
+	}
+}

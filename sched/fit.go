@@ -16,6 +16,15 @@ func (c *Core) asks(a *app, ci int) int {
 	return a.spec.Components[ci].Count
 }
 
+// first returns how many replicas of component ci a run is to get at its start: what its application asks for, or, with the rigid allocator, those up
+// to its ceiling if that was chosen.
+func (c *Core) first(r *run, ci int) int {
+	if r.choice != nil && c.cfg.Alloc == "rigid" {
+		return r.app.spec.Components[ci].Count + r.mayUse(ci)
+	}
+	return c.asks(r.app, ci)
+}
+
 // fits reports whether what an application asks for would fit the nodes that are open now, if they were empty. A run that
 // does not waits for capacity, and stops no others.
 func (c *Core) fits(a *app) bool {

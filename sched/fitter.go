@@ -58,10 +58,7 @@ func (d *draft) lacksRoom(r *run) bool {
 		d.aim(r)
 	}
 	for ci := range a.shapes {
-		n := d.c.asks(a, ci)
-		if varies {
-			n = a.spec.Components[ci].Count + r.mayUse(ci)
-		}
+		n := d.c.first(r, ci)
 		if n > 0 && d.rules(a.class[ci], n) || !d.c.space.Holds(&a.shapes[ci], n, nil) {
 			if !varies {
 				a.shut, d.shut = d.c.space.Grown(), len(d.steps)
