@@ -26,6 +26,7 @@ type historyImportOptions struct {
 	File     string // "-": standard input
 	Defaults learn.Defaults
 	DryRun   bool
+	Force    bool // import what is on record already, too
 }
 
 func newHistoryImport(e *environment, run func(context.Context, *historyImportOptions) error) *cobra.Command {
@@ -42,7 +43,9 @@ besides are job (or app), class, params, context, framework, machine_type, input
 input_fraction), overlap with neighbour, stretches, ended, outcome, preempted, and run_id (or rep). docs/history.md
 says what they mean. The job class is the job and its parameters: context and framework are two of them.
 
-The whole file is read before anything is imported. Importing it again counts its runs again.`,
+The whole file is read before anything is imported. Runs that are on record already, with the same end, runtime and all
+else, are passed over. Rows without an end take that from when the file was last written; from standard input they are
+new each time.`,
 		Example: `  dovetail history import runs.csv --dry-run             # what is in it?
   dovetail history import runs.csv --app wordcount       # the file does not name the job
   dovetail history import old.csv --class 'sort?n=100'   # runs of exactly this job class
@@ -54,7 +57,6 @@ The whole file is read before anything is imported. Importing it again counts it
 			if o.Defaults.Input, err = parseInputSize(input); err != nil {
 				return err
 			}
-			o.Defaults.Ended = e.now()
 			return orDefault(run, e.historyImport)(cmd.Context(), &o)
 		},
 	}
@@ -63,6 +65,7 @@ The whole file is read before anything is imported. Importing it again counts it
 	f.StringVar(&o.Defaults.Class, "class", "", "`job class` of all rows, whatever they say")
 	f.StringVar(&input, "input-size", "", "input `size`, such as 24GB, of rows that do not say it; an input_fraction is a part of it")
 	f.BoolVar(&o.DryRun, "dry-run", false, "say what is in the file, and import nothing")
+	f.BoolVar(&o.Force, "force", false, "import runs that are on record already, too: they then count twice")
 	return cmd
 }
 
@@ -85,6 +88,7 @@ func parseInputSize(s string) (int64, error) {
 type historyImported struct {
 	File     string          `json:"file"`
 	Imported int             `json:"imported"` // 0 with --dry-run
+	Known    int             `json:"known"`    // on record already, and therefore not imported
 	Runs     int             `json:"runs"`
 	Classes  []importedClass `json:"classes"` // in order of their first run
 }
@@ -111,6 +115,7 @@ func (e *environment) historyImport(ctx context.Context, o *historyImportOptions
 	if err != nil {
 		return err
 	}
+	o.Defaults.Ended = in.written
 	found, err := e.surveyRuns(ctx, in, o)
 	if err != nil {
 		return err
@@ -125,8 +130,9 @@ func (e *environment) historyImport(ctx context.Context, o *historyImportOptions
 
 // historyFile can be read as often as need be.
 type historyFile struct {
-	name string
-	open func() (io.ReadCloser, error)
+	name    string
+	written time.Time // last; now, if that is not known
+	open    func() (io.ReadCloser, error)
 }
 
 // openHistory returns a file of finished runs. Standard input is read at once: it comes only once.
@@ -136,12 +142,23 @@ func (e *environment) openHistory(file string) (*historyFile, error) {
 		if err != nil {
 			return nil, dovetail.Errorf(dovetail.Invalid, "cannot read standard input: %v", err)
 		}
-		return &historyFile{"standard input", func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}, nil
+		return &historyFile{"standard input", e.now(), func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}, nil
 	}
-	return &historyFile{file, func() (io.ReadCloser, error) {
+	refuse := func(err error) error {
+		return dovetail.Errorf(dovetail.Invalid, "cannot read the finished runs: %v; check the path, or use - for standard input", err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	written := e.now()
+	if info.Mode().IsRegular() && info.ModTime().Before(written) {
+		written = info.ModTime()
+	}
+	return &historyFile{file, written, func() (io.ReadCloser, error) {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, dovetail.Errorf(dovetail.Invalid, "cannot read the finished runs: %v; check the path, or use - for standard input", err)
+			return nil, refuse(err)
 		}
 		return f, nil
 	}}, nil
@@ -235,14 +252,16 @@ func (e *environment) sendRuns(ctx context.Context, in *historyFile, o *historyI
 	var batch []dovetail.Past
 	size := 0
 	send := func() error {
-		if err := c.ImportHistory(ctx, batch); err != nil {
+		n, err := c.ImportHistory(ctx, batch, o.Force)
+		if err != nil {
 			if found.Imported > 0 {
-				e.say("%d of %s are imported; the rest is not.", found.Imported, plural(found.Runs, "run", "runs"))
+				e.say("%d of %s are imported; the rest is not. Import the file again: what is on record is passed over.", found.Imported, plural(found.Runs, "run", "runs"))
 			}
 			return err
 		}
-		found.Imported += len(batch)
-		progress.show(found.Imported)
+		found.Imported += n
+		found.Known += len(batch) - n
+		progress.show(found.Imported + found.Known)
 		batch, size = batch[:0], 0
 		return nil
 	}
@@ -281,11 +300,19 @@ func (e *environment) writeImported(w io.Writer, found *historyImported) error {
 	if err := t.write(w, e.paint); err != nil {
 		return err
 	}
-	said := fmt.Sprintf("\n%s of %s imported.", plural(found.Imported, "run", "runs"), plural(len(found.Classes), "job class", "job classes"))
-	if found.Imported == 0 {
-		said = fmt.Sprintf("\n%s of %s; nothing was imported.", plural(found.Runs, "run", "runs"), plural(len(found.Classes), "job class", "job classes"))
+	runs, classes := plural(found.Runs, "run", "runs"), plural(len(found.Classes), "job class", "job classes")
+	var said string
+	switch {
+	case found.Known > 0 && found.Imported == 0:
+		said = fmt.Sprintf("%s of %s; all are on record already, and nothing was imported (--force imports them again).", runs, classes)
+	case found.Known > 0:
+		said = fmt.Sprintf("%d of %s imported; %s on record already (--force imports them again).", found.Imported, runs, plural(found.Known, "is", "are"))
+	case found.Imported > 0:
+		said = fmt.Sprintf("%s of %s imported.", runs, classes)
+	default:
+		said = fmt.Sprintf("%s of %s; nothing was imported.", runs, classes)
 	}
-	_, err := fmt.Fprintln(w, said)
+	_, err := fmt.Fprintf(w, "\n%s\n", said)
 	return err
 }
 

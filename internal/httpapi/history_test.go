@@ -22,17 +22,35 @@ func finishedRun() dovetail.Past {
 func TestImportHistory(t *testing.T) {
 	f := newFake(t)
 	c := ask(t, handler(t, f))
-	zoned := finishedRun()
-	zoned.Ended = epoch.In(time.FixedZone("east", 3600)).Add(time.Nanosecond)
-	if err := c.ImportHistory(t.Context(), []dovetail.Past{finishedRun(), zoned}); err != nil {
-		t.Fatal(err)
+	zoned, utc := finishedRun(), finishedRun()
+	zoned.Ended = epoch.Add(time.Second).In(time.FixedZone("east", 3600)).Add(time.Nanosecond)
+	utc.Ended = epoch.Add(time.Second)
+	if n, err := c.ImportHistory(t.Context(), []dovetail.Past{finishedRun(), zoned}, false); err != nil || n != 2 {
+		t.Fatalf("%d imported, %v", n, err)
 	}
-	want := []dovetail.Event{dovetail.Imported{Runs: []dovetail.Past{finishedRun(), finishedRun()}}}
+	want := []dovetail.Event{dovetail.Imported{Runs: []dovetail.Past{finishedRun(), utc}}}
 	if diff := cmp.Diff(want, f.told); diff != "" {
 		t.Errorf("recorded (-want +got):\n%s", diff)
 	}
+
+	f.told = nil
+	f.history = []dovetail.History{{Status: dovetail.RunStatus{ID: -1, Class: utc.Class, Ended: &utc.Ended}, Import: &utc}}
+	if n, err := c.ImportHistory(t.Context(), []dovetail.Past{utc}, false); err != nil || n != 0 || f.told != nil {
+		t.Errorf("a run that is on record: %d imported, %v; the engine was told %v", n, err, f.told)
+	}
+	if n, err := c.ImportHistory(t.Context(), []dovetail.Past{zoned, finishedRun()}, false); err != nil || n != 1 {
+		t.Errorf("one of two is on record: %d imported, %v", n, err)
+	}
+	if n, err := c.ImportHistory(t.Context(), []dovetail.Past{utc}, true); err != nil || n != 1 {
+		t.Errorf("by force: %d imported, %v", n, err)
+	}
+	want = []dovetail.Event{dovetail.Imported{Runs: []dovetail.Past{finishedRun()}}, dovetail.Imported{Runs: []dovetail.Past{utc}}}
+	if diff := cmp.Diff(want, f.told); diff != "" {
+		t.Errorf("recorded (-want +got):\n%s", diff)
+	}
+
 	f.fail = dovetail.Errorf(dovetail.Unavailable, "the disk is full")
-	if err := c.ImportHistory(t.Context(), []dovetail.Past{finishedRun()}); dovetail.CodeOf(err) != dovetail.Unavailable {
+	if _, err := c.ImportHistory(t.Context(), []dovetail.Past{finishedRun()}, false); dovetail.CodeOf(err) != dovetail.Unavailable {
 		t.Errorf("error %v; expected that of the engine", err)
 	}
 }

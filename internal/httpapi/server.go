@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -51,6 +52,7 @@ type server struct {
 	heartbeat time.Duration
 	specs     *specCache
 	metrics   *metrics
+	importing sync.Mutex // held from looking for what is on record to adding to it
 }
 
 // New returns the handler of the whole API. Options without an engine or a reader are a dovetail.Invalid error. The
