@@ -226,6 +226,32 @@ func (c *Core) rerank(now time.Time) {
 	}
 }
 
+// rekey computes the keys of the runs of a job class anew, whose sizes are others than before; all others stand.
+func (c *Core) rekey(class string, now time.Time) {
+	for _, r := range c.byClass[class] {
+		r.ranked, r.app.ranked, c.orderedAt = 0, 0, 0
+	}
+	l := &c.line
+	c.walk, l.front = walk{}, front{}
+	renew := func(e *entry) {
+		e.r.ranked = 0
+		e.key, e.job = c.key(e.r, now), e.r.job(now)
+	}
+	for i := range l.fresh {
+		if e := &l.fresh[i]; e.valid() && e.r.spec.Class == class {
+			renew(e)
+		}
+	}
+	l.sorted = slices.DeleteFunc(l.sorted, func(e entry) bool {
+		if e.valid() && e.r.spec.Class == class {
+			renew(&e)
+			l.fresh = append(l.fresh, e)
+			return true
+		}
+		return !e.valid()
+	})
+}
+
 // overdue reports whether the run has waited longer than the bound.
 func (c *Core) overdue(r *run, now time.Time) bool {
 	return c.cfg.MaxWait > 0 && !r.held && now.Sub(r.waiting) >= time.Duration(c.cfg.MaxWait)

@@ -13,6 +13,10 @@ import (
 // similar is how far two input sizes may be apart to count as the same: 10 % of the larger (seed 001, section III-B).
 const similar = 0.1
 
+// mostLearned bounds how many job classes something is known of. Of one more, what was learned longest ago is forgotten: a class with a parameter that is never the
+// same again is not learned of twice, and each is in every snapshot.
+const mostLearned = 2000
+
 // view is an outlook as a run sees it: its runtimes are so many times as long as the outlook says.
 type view struct {
 	*dovetail.Outlook
@@ -30,30 +34,44 @@ func (c *Core) fitted(o *dovetail.Outlook, now time.Time) error {
 	if fault := predict.Check(o); fault != "" {
 		return dovetail.Errorf(dovetail.Invalid, "outlook of %s: %s", o.Class, fault)
 	}
+	c.learn(o.Class, now, func() {
+		all := c.outlooks[o.Class]
+		i, ok := slices.BinarySearchFunc(all, o.InputSize, func(o *dovetail.Outlook, size int64) int { return cmp.Compare(o.InputSize, size) })
+		if ok {
+			all[i] = o
+		} else {
+			all = slices.Insert(all, i, o)
+		}
+		c.outlooks[o.Class] = all
+	})
+	c.learned = slices.DeleteFunc(c.learned, func(class string) bool { return class == o.Class })
+	if c.learned = append(c.learned, o.Class); len(c.learned) > mostLearned {
+		oldest := c.learned[0]
+		c.learned = c.learned[1:]
+		c.learn(oldest, now, func() { delete(c.outlooks, oldest) })
+	}
+	return nil
+}
+
+// learn lets what is known of a job class change, and draws the consequences for the runs there are: progress up to now was made by what
+// was known before, and sizes may be others.
+func (c *Core) learn(class string, now time.Time, change func()) {
 	for _, r := range c.aimed {
-		if r.spec.Class == o.Class {
+		if r.spec.Class == class {
 			c.progress(r, now)
 		}
 	}
-	all := c.outlooks[o.Class]
-	i, ok := slices.BinarySearchFunc(all, o.InputSize, func(o *dovetail.Outlook, size int64) int { return cmp.Compare(o.InputSize, size) })
-	if ok {
-		all[i] = o
-	} else {
-		all = slices.Insert(all, i, o)
-	}
-	c.outlooks[o.Class] = all
-	c.regroup(map[string]bool{o.Class: true}, now)
+	change()
+	c.regroup(map[string]bool{class: true}, now)
 	resized := false
 	for _, r := range c.runs { //dovetail:anyorder every run by itself
-		if r.spec.Class == o.Class {
+		if r.spec.Class == class {
 			resized = c.size(r) || resized
 		}
 	}
 	if resized && c.order.Sized {
-		c.rerank(now)
+		c.rekey(class, now)
 	}
-	return nil
 }
 
 // size notes the runtime at full scale that is expected of a run, and reports whether it is another one than before. What the user

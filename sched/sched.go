@@ -57,6 +57,7 @@ type Core struct {
 	checked   *app                                // of the last application that was checked and is not known
 	classes   map[dovetail.Resources]*place.Class // never dropped; there are few
 	outlooks  map[string][]*dovetail.Outlook      // by job class; of one class by input size
+	learned   []string                            // … those classes, the one first that was learned of longest ago
 	serving   []*run                              // starting, running or stopping; by ID
 	ordered   []*run                              // … by the order of the policy, if ranks stand still
 	orderedAt int                                 // the ranking that ordered belongs to; 0: none

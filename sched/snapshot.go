@@ -103,7 +103,9 @@ func (c *Core) Snapshot() (json.RawMessage, error) {
 		}
 		s.Runs = append(s.Runs, r.save(i))
 	}
-	s.Outlook = c.Outlooks()
+	for _, class := range c.learned {
+		s.Outlook = append(s.Outlook, c.outlooks[class]...)
+	}
 	return json.Marshal(s)
 }
 
