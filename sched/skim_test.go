@@ -21,6 +21,8 @@ func TestSkim(t *testing.T) {
 		cfg := dovetail.DefaultConfig()
 		cfg.Policy = "fifo-backfill"
 		cfg.Alloc = rapid.SampledFrom([]string{"rigid", "malleable", "flexible"}).Draw(t, "alloc")
+		cfg.Replan = dovetail.Duration(3 * time.Second)
+		targets := rapid.Bool().Draw(t, "targets") // ceilings, which move, in place of limits
 		var cores [2]*Core
 		for i := range cores {
 			c, err := New(cfg)
@@ -50,8 +52,15 @@ func TestSkim(t *testing.T) {
 				if rapid.Bool().Draw(t, "two") { // the first may be placed, and taken back because the second does not fit
 					app.Components = append(app.Components, dovetail.Component{Name: "d", Count: n, Resources: genUnits(t, 1, 4)})
 				}
-				apply(dovetail.Submitted{Run: &dovetail.Run{ID: next, Name: "a", App: app}})
+				if targets && rapid.IntRange(0, 2).Draw(t, "target") == 0 {
+					app.Priority = rapid.IntRange(0, 1).Draw(t, "priority")
+					app.Target = &dovetail.Target{Runtime: dovetail.Duration(time.Duration(rapid.IntRange(1, 100).Draw(t, "runtime")) * time.Second)}
+				}
+				apply(dovetail.Submitted{Run: &dovetail.Run{ID: next, Name: "a", Class: genClass(t), App: app}})
 				next++
+			}
+			if targets && rapid.IntRange(0, 3).Draw(t, "outlook") == 0 {
+				apply(dovetail.Fitted{Outlook: genOutlook(t)})
 			}
 			if serving := cores[0].Serving(); len(serving) > 0 && rapid.Bool().Draw(t, "departure") {
 				apply(dovetail.Cancelled{Run: rapid.SampledFrom(serving).Draw(t, "run")})
@@ -91,8 +100,8 @@ func TestSkim(t *testing.T) {
 			if !plan.Empty() {
 				apply(dovetail.Decided{Plan: again})
 			}
-			for _, gone := range surplus(cores[0]) {
-				apply(gone)
+			for _, change := range surplus(cores[0]) {
+				apply(change)
 			}
 			if cap(cores[0].scratch.skipped) > 0 {
 				skipped++
@@ -123,14 +132,17 @@ func genUnits(t *rapid.T, low, high int) dovetail.Resources {
 	return dovetail.Resources{int64(rapid.IntRange(low, high).Draw(t, "cpu")) * 100, int64(rapid.IntRange(low, high).Draw(t, "memory"))}
 }
 
-// surplus is what a back-end reports that stops at once what it was told to stop.
-func surplus(c *Core) []dovetail.ReplicasDown {
-	var events []dovetail.ReplicasDown
+// surplus is what a back-end reports that starts and stops at once what it was told to.
+func surplus(c *Core) []dovetail.Event {
+	var events []dovetail.Event
 	for _, r := range c.serving {
 		for ci := range r.comps {
 			for i := range r.comps[ci].cells {
 				if k := &r.comps[ci].cells[i]; k.live > k.told {
-					events = append(events, dovetail.ReplicasDown{Slot: c.slot(r, ci, k), N: k.live - k.told, Exit: dovetail.Exit{Asked: true}})
+					n := k.live - k.told
+					events = append(events, dovetail.ReplicasDown{Slot: c.slot(r, ci, k), N: n, WasUp: k.up >= n, Exit: dovetail.Exit{Asked: true}})
+				} else if k.told > k.up {
+					events = append(events, dovetail.ReplicasUp{Slot: c.slot(r, ci, k), N: k.told - k.up})
 				}
 			}
 		}
