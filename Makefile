@@ -6,6 +6,7 @@ LINT    := $(GO) tool -modfile=tools/go.mod golangci-lint
 RACE    := ./engine/... ./internal/backend/... ./internal/store/... ./internal/httpapi/... ./client/...
 SEED    ?= 1
 KILLS   ?= 1000
+TRIALS  ?= 20
 CHECKS  ?= 20000
 FUZZ    ?= 3000x
 
@@ -61,6 +62,11 @@ crash: ## kill the daemon at KILLS (1000) seeded points while a workload runs, a
 .PHONY: crash-short
 crash-short: ## the same with 25 kills
 	$(GO) test ./test/crash -run='^TestCrash$$' -count=1 -timeout=10m -args -kills=25 -seed=$(SEED)
+
+.PHONY: target-proof
+target-proof: ## run a job with a target TRIALS (20) times beside another one, with and without prediction: a quarter of an hour on two quiet processors
+	@mkdir -p bin
+	$(GO) test ./test/target -run='^TestTarget$$' -count=1 -v -timeout=120m -args -runs=$(TRIALS) -seed=$(SEED) -out=$(abspath bin)/target.md
 
 .PHONY: swarm
 swarm: ## run the property tests for long: CHECKS (20000) cases each
