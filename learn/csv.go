@@ -100,19 +100,7 @@ func columnOf(name string) column {
 const knownColumns = "runtime_s, scale_out (or cores), job (or app), class, params, context, framework, machine_type, input_size (or data_size_MB, " +
 	"or input_fraction), overlap, neighbour, stretches, ended, outcome, preempted, run_id (or rep)"
 
-// ReadRuns reads all finished runs of a CSV text; name is what errors call it. See Rows.
-func ReadRuns(r io.Reader, name string, d Defaults) ([]dovetail.Past, error) {
-	var all []dovetail.Past
-	for p, err := range Rows(r, name, d) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p)
-	}
-	return all, nil
-}
-
-// Rows reads finished runs from CSV text, one a row, as they come. The first row names the columns, in any order; docs/history.md has
+// Rows reads finished runs from CSV text, one a row, as they come; name is what errors call it. The first row names the columns, in any order; docs/history.md has
 // their table. runtime_s (seconds) and scale_out are required; what a row leaves empty is as Defaults say, a run without an
 // outcome succeeded. An error is a dovetail.Invalid one that names the text, line and column and what was expected there, and ends the
 // sequence; a text without any run is one.

@@ -3,6 +3,7 @@ package learn_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,11 +22,23 @@ var day = time.Date(2026, 3, 29, 12, 0, 0, 0, time.UTC)
 
 func read(t *testing.T, text string, d learn.Defaults) []dovetail.Past {
 	t.Helper()
-	all, err := learn.ReadRuns(strings.NewReader(text), "runs.csv", d)
+	all, err := readRuns(strings.NewReader(text), "runs.csv", d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// readRuns reads all runs of a text.
+func readRuns(r io.Reader, name string, d learn.Defaults) ([]dovetail.Past, error) {
+	var all []dovetail.Past
+	for p, err := range learn.Rows(r, name, d) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
 }
 
 func TestReadRuns(t *testing.T) {
@@ -116,7 +129,7 @@ func TestReadRunsRefuses(t *testing.T) {
 		{"stretches", "scale_out,runtime_s,stretches\n4,1,4x3\n", 2, 5, "stretches", "with their seconds"},
 		{"a boolean", "scale_out,runtime_s,preempted\n4,1,maybe\n", 2, 5, "preempted", "true or false"},
 	} {
-		_, err := learn.ReadRuns(strings.NewReader(test.text), "runs.csv", learn.Defaults{App: "a"})
+		_, err := readRuns(strings.NewReader(test.text), "runs.csv", learn.Defaults{App: "a"})
 		var e *dovetail.Error
 		if !errors.As(err, &e) || e.Code != dovetail.Invalid || len(e.Faults) != 1 {
 			t.Errorf("%s: error %v; expected an invalid one with its place", test.reason, err)
@@ -167,7 +180,7 @@ func TestWrittenRunsComeBack(t *testing.T) {
 		if err := w.Flush(); err != nil {
 			rt.Fatal(err)
 		}
-		got, err := learn.ReadRuns(&b, "runs.csv", learn.Defaults{App: "another", Ended: day})
+		got, err := readRuns(&b, "runs.csv", learn.Defaults{App: "another", Ended: day})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -188,7 +201,7 @@ func TestPublicData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := learn.ReadRuns(bytes.NewReader(text), file, learn.Defaults{App: "rcv1"})
+		all, err := readRuns(bytes.NewReader(text), file, learn.Defaults{App: "rcv1"})
 		if len(all) != rows || (err == nil) != (rows > 0) {
 			t.Errorf("%s: %d runs, %v; expected %d", file, len(all), err, rows)
 		}
@@ -201,7 +214,7 @@ func FuzzReadRuns(f *testing.F) {
 	f.Add("scale_out,runtime_s,overlap,neighbour,stretches,ended\n4,1,0.5;1,a;b\\;,4:1;5:2,2026-03-29T12:00:00Z\n")
 	f.Add("\ufeffcores,input_fraction,runtime_s,params,outcome,preempted\n32,0.125,7.9,a=b;c=d,failed,true\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		all, err := learn.ReadRuns(strings.NewReader(text), "x", learn.Defaults{Class: "c", Ended: day})
+		all, err := readRuns(strings.NewReader(text), "x", learn.Defaults{Class: "c", Ended: day})
 		if err != nil {
 			return
 		}
@@ -213,7 +226,7 @@ func FuzzReadRuns(f *testing.F) {
 		if err = errors.Join(err, w.Flush()); err != nil {
 			t.Fatal(err)
 		}
-		again, err := learn.ReadRuns(&b, "again", learn.Defaults{})
+		again, err := readRuns(&b, "again", learn.Defaults{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ func TestUnknownRuns(t *testing.T) {
 	if err := table.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	exported, err := learn.ReadRuns(&text, "export", learn.Defaults{})
+	exported, err := readRuns(&text, "export", learn.Defaults{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,10 +139,8 @@ func (w *predictWords) read(cmd *cobra.Command, o *predictOptions) error {
 	if o.Beside, err = parseBeside(w.beside); err != nil {
 		return err
 	}
-	if w.input != "" {
-		if o.InputSize, err = dovetail.ParseSize(w.input); err != nil {
-			return usagef("--input-size: %v", err)
-		}
+	if o.InputSize, err = parseInputSize(w.input); err != nil {
+		return err
 	}
 	o.Target, err = parseTarget(w.target, o.Confidence, given("confidence"))
 	return err
@@ -255,7 +253,7 @@ func (e *environment) drawCurve(file string, c *report.Curve) error {
 
 func (e *environment) predict(ctx context.Context, o *predictOptions) error {
 	if o.Data != "" {
-		return e.predictFile(o)
+		return e.predictFile(ctx, o)
 	}
 	return e.predictApp(ctx, o)
 }

@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,14 +26,14 @@ type filePrediction struct {
 }
 
 // predictFile predicts from the runs of a file.
-func (e *environment) predictFile(o *predictOptions) error {
+func (e *environment) predictFile(ctx context.Context, o *predictOptions) error {
 	method, err := predict.Find(o.Model)
 	if err != nil {
 		return usageError{dovetail.Errorf(dovetail.Invalid, "%s", err.Error())}
 	}
-	all, err := e.readRuns(o.Data)
+	all, err := e.readRuns(ctx, o.Data)
 	if err != nil {
-		return fileError{o.Data, err}
+		return err
 	}
 	class, err := theClass(all, o.Class)
 	if err != nil {
@@ -130,17 +130,13 @@ func drawn(samples []predict.Sample) []report.CurveRun {
 }
 
 // readRuns reads the finished runs of a file, or of standard input.
-func (e *environment) readRuns(file string) ([]dovetail.Past, error) {
-	in, name := e.in, "standard input"
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, dovetail.Errorf(dovetail.Invalid, "cannot read the runs: %v; check the path, or use - for standard input", err)
-		}
-		defer f.Close()
-		in, name = f, file
+func (e *environment) readRuns(ctx context.Context, file string) (all []dovetail.Past, err error) {
+	in, err := e.openHistory(file)
+	if err != nil {
+		return nil, err
 	}
-	return learn.ReadRuns(in, name, learn.Defaults{Ended: e.now()})
+	err = in.each(ctx, learn.Defaults{Ended: in.written}, func(p *dovetail.Past) error { all = append(all, *p); return nil })
+	return all, err
 }
 
 // theClass returns the job class to predict: the one asked for, or the only one there is.
@@ -156,6 +152,8 @@ func theClass(all []dovetail.Past, wanted string) (string, error) {
 		return classes[0], nil
 	case wanted != "" && slices.Contains(classes, wanted):
 		return wanted, nil
+	case wanted != "" && len(classes) == 1 && classes[0] == "":
+		return "", dovetail.Errorf(dovetail.Invalid, "the file does not say which job its runs are of: leave --class out")
 	case wanted != "":
 		return "", dovetail.Errorf(dovetail.NotFound, "no run is of the class %q; there are %s", wanted, someOf(classes))
 	}
@@ -233,13 +231,17 @@ func rangeOf(samples []predict.Sample) scaleRange {
 	return r
 }
 
-// beyond says that scale-outs are asked for outside those of the runs.
+// beyond says what is asked for that the runs do not tell: scale-outs outside theirs, an input size if none of them has one.
 func (o *predictOptions) beyond(samples []predict.Sample) []string {
+	var notes []string
 	had := rangeOf(samples)
-	if o.Scale == (scaleRange{}) || o.Scale.Low >= had.Low && o.Scale.High <= had.High {
-		return nil
+	if o.Scale != (scaleRange{}) && (o.Scale.Low < had.Low || o.Scale.High > had.High) {
+		notes = append(notes, fmt.Sprintf("the runs had scale-outs from %d to %d: what is said beyond is an extrapolation", had.Low, had.High))
 	}
-	return []string{fmt.Sprintf("the runs had scale-outs from %d to %d: what is said beyond is an extrapolation", had.Low, had.High)}
+	if o.InputSize > 0 && !slices.ContainsFunc(samples, func(s predict.Sample) bool { return s.Input > 0 }) {
+		notes = append(notes, "no run that was learned from says how much it read: the input size changes nothing")
+	}
+	return notes
 }
 
 // surfaceSteps is how many steps of overlap a surface has.

@@ -100,7 +100,7 @@ func (s *server) predict(ctx context.Context, in *predictInput) (*predictOutput,
 	c.Points, c.Chosen = predict.Curve(xs, func(x int) predict.Distribution {
 		return predict.Runtime(o, float64(x), overlaps)
 	}, c.Target, c.Confidence)
-	c.Notes = notes(o)
+	c.Notes = notes(o, in.InputSize)
 	return &predictOutput{Body: c}, nil
 }
 
@@ -133,6 +133,9 @@ func (in *predictInput) question() (c dovetail.Curve, overlaps []dovetail.Overla
 		ratio, err := strconv.ParseFloat(b[i+1:], 64)
 		if err != nil || i == 0 || !(ratio >= 0 && ratio <= mostOverlap) {
 			return c, nil, dovetail.Errorf(dovetail.Invalid, "beside=%s: expected CLASS=RATIO with a ratio of 0 or more, such as sgd=0.5", b)
+		}
+		if slices.ContainsFunc(overlaps, func(o dovetail.Overlap) bool { return o.Class == b[:i] }) {
+			return c, nil, dovetail.Errorf(dovetail.Invalid, "beside=%s: %s is there twice; several runs of a class add up, such as %s=2", b, b[:i], b[:i])
 		}
 		overlaps = append(overlaps, dovetail.Overlap{Class: b[:i], Ratio: ratio})
 	}
@@ -254,11 +257,14 @@ func known(o *dovetail.Outlook, overlaps []dovetail.Overlap) error {
 	return nil
 }
 
-// notes says what to think of when an outlook is used.
-func notes(o *dovetail.Outlook) []string {
+// notes says what to think of when an outlook is used for an input of so many bytes; 0: of whatever size.
+func notes(o *dovetail.Outlook, input int64) []string {
 	var all []string
 	if o.Runs < predict.Few {
 		all = append(all, fmt.Sprintf("with %d of %d runs these are guesses; the first runs with a target try scale-outs out", o.Runs, predict.Few))
+	}
+	if input > 0 && o.InputSize == 0 {
+		all = append(all, "no run that was learned from says how much it read: the input size changes nothing")
 	}
 	return all
 }

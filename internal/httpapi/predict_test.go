@@ -78,6 +78,33 @@ func TestPredict(t *testing.T) {
 	}
 }
 
+func TestPredictNotes(t *testing.T) {
+	few, sized := learned("few", 3), learned("sized", 9)
+	sized.InputSize = 24e9
+	h := handler(t, knowing(t, few, sized))
+	for query, want := range map[string]string{
+		"class=few":                           "with 3 of 6 runs these are guesses",
+		"class=few&inputSize=5":               "with 3 of 6 runs these are guesses; says how much it read: the input size changes nothing",
+		"class=sized&inputSize=24000000000":   "",
+		"class=sized&inputSize=5000000000000": "",
+	} {
+		got := decode[dovetail.Curve](t, call(t, h, "GET /v1/predictions?"+query, "")).Notes
+		parts := strings.Split(want, "; ")
+		if want == "" {
+			parts = nil
+		}
+		if len(got) != len(parts) {
+			t.Errorf("%s: notes %q", query, got)
+			continue
+		}
+		for i, part := range parts {
+			if !strings.Contains(got[i], part) {
+				t.Errorf("%s: note %q, want %q", query, got[i], part)
+			}
+		}
+	}
+}
+
 func TestPredictFindsTheClass(t *testing.T) {
 	small, large := learned("wordcount?input=small", 3), learned("wordcount?input=large", 9)
 	imported := learned("sgd?data=big", 7)
@@ -119,6 +146,7 @@ func TestPredictRefuses(t *testing.T) {
 		{"below 0", "app=sgd&confidence=-0.5", "between 0 and 1"},
 		{"a neighbour without a share", "app=sgd&beside=wordcount", "CLASS=RATIO"},
 		{"a share below 0", "app=sgd&beside=sgd=-1", "0 or more"},
+		{"a neighbour twice", "app=sgd&beside=sgd=1&beside=sgd=1", "sgd is there twice"},
 		{"a neighbour nobody met", "app=sgd&beside=wordcount=1", "they met sgd"},
 		{"beyond what it can have", "app=sgd&high=12", "can have 2 to 6"},
 		{"from high to low", "app=sgd&low=5&high=3", "from 5 to 3"},
