@@ -33,6 +33,9 @@ func (c *Core) Explain(id dovetail.RunID, now time.Time) (dovetail.Explanation, 
 	defer d.undo()
 	x.Waiting = c.line.n
 	c.position(&x, r, now)
+	if d.varies(r) {
+		d.aim(r)
+	}
 	c.needs(&x, r)
 	x.Code = d.code(r, x.Behind)
 	if x.Code != dovetail.OnHold && x.Code != dovetail.NoNode {
@@ -65,7 +68,7 @@ func (c *Core) position(x *dovetail.Explanation, r *run, now time.Time) {
 func (c *Core) needs(x *dovetail.Explanation, r *run) {
 	for ci := range r.app.shapes {
 		comp, sh := &r.app.spec.Components[ci], &r.app.shapes[ci]
-		n := c.asks(r.app, ci)
+		n := c.first(r, ci)
 		if n == 0 {
 			continue
 		}

@@ -314,7 +314,7 @@ func (c *Core) nextPeriod(t time.Time) time.Time {
 // period returns the length of a period in microseconds.
 func (c *Core) period() int64 {
 	if c.cfg.Replan > 0 {
-		return max(1, time.Duration(c.cfg.Replan).Microseconds())
+		return time.Duration(c.cfg.Replan).Microseconds()
 	}
 	return replan.Microseconds()
 }

@@ -677,3 +677,32 @@ func TestSaysWhenATargetComesIntoReach(t *testing.T) {
 		}
 	}
 }
+
+// The rigid allocator needs room for a ceiling, and says so.
+func TestExplainAsksForTheCeiling(t *testing.T) {
+	cfg := dovetail.DefaultConfig()
+	cfg.Alloc = "rigid"
+	s := newStage(t, cfg, 2)
+	s.apply(dovetail.Fitted{Outlook: spread("a")})
+	s.submit("b", oneComponent(5, 5, 1))
+	s.turn()
+	s.submit("a", aiming(1, 8, 250, .5))
+	s.turn()
+	for range 2 {
+		x, _ := s.core.Explain(2, s.now)
+		if len(x.Needs) != 1 || x.Needs[0].N != 4 || x.Needs[0].Fits != 3 || fmt.Sprint(x.Unblock) != "[run 1 (b) ends]" {
+			t.Errorf("%+v", x)
+		}
+	}
+	if st, _ := s.core.Status(2); st.Choice != nil {
+		t.Errorf("a run that waits has the choice %+v", st.Choice)
+	}
+}
+
+func TestPeriodsAreNotTooShort(t *testing.T) {
+	cfg := dovetail.DefaultConfig()
+	cfg.Replan = dovetail.Duration(time.Millisecond)
+	if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "replan: is 1ms; expected 1s or more") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -122,6 +122,9 @@ func (c *Core) configure(cfg dovetail.Config, now time.Time) error {
 	if cfg.MaxWait < 0 || cfg.Regrow < 0 || cfg.Replan < 0 {
 		return dovetail.Errorf(dovetail.Invalid, "maxWait, regrow and replan: must not be negative")
 	}
+	if cfg.Replan > 0 && time.Duration(cfg.Replan) < time.Second {
+		return dovetail.Errorf(dovetail.Invalid, "replan: is %s; expected 1s or more, as each period may cost a turn, or 0 for %s", cfg.Replan, replan)
+	}
 	c.cfg, c.order, c.share = cfg, order, share
 	c.version++ // what fits depends on the order of nodes
 	if c.space == nil {
