@@ -1,4 +1,4 @@
-// Package target answers: does a target pay on a real machine? A recurring job with a target runs beside another one that is started at a
+// Package target_test answers: does a target pay on a real machine? A recurring job with a target runs beside another one that is started at a
 // random moment, with the scale-out that was chosen for it, and with fixed ones.
 //
 // The proof takes a quarter of an hour and is not part of the other tests: `make target-proof`. It demands that all results are right and that
