@@ -53,6 +53,7 @@ in a CSV file with the columns scale_out,runtime_s[,overlap][,neighbour][,input_
 from them. docs/predict.md explains models, overlap and confidence.`,
 		Example: `  dovetail predict wordcount --target 350s
   dovetail predict wordcount -p input=large --beside sgd=0.5 --plot wordcount.svg
+  dovetail predict --class 'wordcount?input=large'
   dovetail predict --data runs.csv --model bayes-cobell --scale 4..24 --overlap 0.5 --target 350s --confidence 0.9
   dovetail predict --data runs.csv --model ernest --weights none -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -73,7 +74,7 @@ from them. docs/predict.md explains models, overlap and confidence.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Data, "data", "", "learn from the runs in this `file` (CSV, - for standard input), with no daemon")
-	f.StringVar(&o.Class, "class", "", "of several `job classes` this one")
+	f.StringVar(&o.Class, "class", "", "this `job class` in place of an APP; with --data, of several this one")
 	f.StringArrayVarP(&in.params, "param", "p", nil, "a parameter of the application: `param=value`; may be repeated")
 	f.StringVar(&o.Model, "model", "bayes-cobell", "with --data: "+strings.Join(modelNames(), ", "))
 	f.StringVar(&in.weights, "weights", "relative", "with --data: relative, or none as in the papers (least squares of seconds)")
@@ -107,8 +108,12 @@ type predictWords struct {
 func (w *predictWords) read(cmd *cobra.Command, o *predictOptions) error {
 	given := func(name string) bool { return cmd.Flags().Changed(name) }
 	switch {
-	case o.App == "" && o.Data == "":
+	case o.App == "" && o.Data == "" && o.Class == "":
 		return usagef("expected an APP that the daemon knows, or --data FILE with finished runs")
+	case o.App != "" && o.Class != "":
+		return usagef("a job class says which application it is of, with its parameters; give %s or --class", o.App)
+	case o.Data == "" && o.Class != "" && len(w.params) > 0:
+		return usagef("a job class has its parameters in its name; leave --param out")
 	case o.App != "" && o.Data != "":
 		return usagef("the daemon answers for %s, and no daemon is needed for --data; give one of them", o.App)
 	case o.Data == "" && (given("model") || given("weights") || given("overlap")):

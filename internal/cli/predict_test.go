@@ -27,9 +27,9 @@ func TestPredictOptions(t *testing.T) {
 	}{
 		{"an application", []string{"wordcount"}, usual(func(o *predictOptions) { o.App = "wordcount" })},
 		{"everything of a daemon", []string{"w", "-p", "a=b", "--scale", "4..24", "--beside", "sgd=0.5", "--beside", "k?n=3", "--beside", "k?n=3&m=4=2",
-			"--input-size", "24GB", "--target", "350s", "--confidence", "0.8", "--plot", "f.png", "--surface", "--class", "c"},
+			"--input-size", "24GB", "--target", "350s", "--confidence", "0.8", "--plot", "f.png", "--surface"},
 			usual(func(o *predictOptions) {
-				o.App, o.Class, o.Params, o.Scale = "w", "c", map[string]string{"a": "b"}, scaleRange{4, 24}
+				o.App, o.Params, o.Scale = "w", map[string]string{"a": "b"}, scaleRange{4, 24}
 				o.Beside = []dovetail.Overlap{{Class: "sgd", Ratio: 0.5}, {Class: "k?n=3", Ratio: 1}, {Class: "k?n=3&m=4", Ratio: 2}}
 				o.InputSize, o.Target, o.Confidence, o.Plot, o.Surface = 24e9, 350*time.Second, 0.8, "f.png", true
 			})},
@@ -37,7 +37,11 @@ func TestPredictOptions(t *testing.T) {
 			usual(func(o *predictOptions) {
 				o.Data, o.Model, o.Unweighted, o.Overlap, o.Scale = "runs.csv", "ernest", true, 0.5, scaleRange{8, 8}
 			})},
+		{"a class of a daemon", []string{"--class", "w?a=b"}, usual(func(o *predictOptions) { o.Class = "w?a=b" })},
+		{"a class of a file", []string{"--data", "f", "--class", "w"}, usual(func(o *predictOptions) { o.Data, o.Class = "f", "w" })},
 		{"nothing to predict", nil, nil},
+		{"an application and a class", []string{"a", "--class", "b"}, nil},
+		{"a class and parameters", []string{"--class", "b", "-p", "a=b"}, nil},
 		{"two applications", []string{"a", "b"}, nil},
 		{"both a daemon and a file", []string{"a", "--data", "f"}, nil},
 		{"the daemon chooses its model", []string{"a", "--model", "ernest"}, nil},

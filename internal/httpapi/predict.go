@@ -109,6 +109,9 @@ func (in *predictInput) question() (c dovetail.Curve, overlaps []dovetail.Overla
 	if in.App == "" && in.Class == "" {
 		return c, nil, dovetail.Errorf(dovetail.Invalid, "of which application? Expected app or class")
 	}
+	if in.App != "" && in.Class != "" {
+		return c, nil, dovetail.Errorf(dovetail.Invalid, "a class says which application it is of; leave app or class out")
+	}
 	if in.Class != "" && len(in.Params) > 0 {
 		return c, nil, dovetail.Errorf(dovetail.Invalid, "a class has its parameters in its name; leave param out")
 	}

@@ -139,6 +139,7 @@ func TestPredictRefuses(t *testing.T) {
 	h := handler(t, knowing(t, learned("sgd", 3)))
 	for _, tc := range []struct{ reason, query, says string }{
 		{"nothing asked", "", "Expected app or class"},
+		{"an application and a class", "app=sgd&class=sgd", "leave app or class out"},
 		{"parameters twice", "class=sgd&param=a=b", "leave param out"},
 		{"no target", "app=sgd&target=soon", "expected a length of time"},
 		{"a target below 0", "app=sgd&target=-5s", "above 0"},
