@@ -408,7 +408,7 @@ func TestService(t *testing.T) {
 				t.Errorf("%s: the engine was told of %v; expected %v", reason, got, want)
 			}
 		}
-		expect("at first: what it does not know", "long:1", "sort:1")
+		expect("at first: what it does not know, the latest first", "sort:1", "long:1")
 		s.Recorded(w.run(4, nil))
 		expect("a run ended", "sort:2")
 		for range 5 {

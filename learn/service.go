@@ -18,7 +18,7 @@ import (
 // How a service works.
 const (
 	pause    = time.Second // between two rounds: what ends meanwhile is learned from at once
-	lookback = 1000        // finished runs whose classes are looked at when it begins, though something is known of them
+	lookback = 1000        // classes, and finished runs, that are looked at when it begins
 )
 
 // Engine is what a service needs of a running engine; *engine.Engine is one.
@@ -31,8 +31,8 @@ type Engine interface {
 
 // Archive knows the job classes on record; the stores are archives.
 type Archive interface {
-	// Classes returns the job classes of which a run has ended, or was imported, in order.
-	Classes(ctx context.Context) ([]string, error)
+	// Classes returns the job classes of which runs have ended, or were imported: those with the latest end, latest first and at most so many.
+	Classes(ctx context.Context, limit int) ([]string, error)
 }
 
 // Service lets a learner work beside a running engine: whenever runs have ended, off the engine's loop, one fit a class however many
@@ -70,7 +70,7 @@ func (s *Service) Recorded(c *engine.Changes) {
 }
 
 // Run works until the context ends. It begins with what the engine may not have learned yet, because it was killed before it could or an
-// older program kept the history: classes that it knows nothing of, then those of the latest finished runs. What fails is logged, and tried again
+// older program kept the history: of the 1000 classes that ran last those that it knows nothing of, then those of the 1000 latest runs. What fails is logged, and tried again
 // when the next run of the class has ended.
 func (s *Service) Run(ctx context.Context, e Engine) {
 	if err := s.catchUp(ctx, e); err != nil && ctx.Err() == nil {
@@ -141,7 +141,7 @@ func (s *Service) catchUp(ctx context.Context, e Engine) error {
 	for name, all := range sizes {
 		s.learner.Remember(name, all)
 	}
-	names, err := s.archive.Classes(ctx)
+	names, err := s.archive.Classes(ctx, lookback)
 	if err != nil {
 		return fmt.Errorf("ask for the job classes on record: %w", err)
 	}

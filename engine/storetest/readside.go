@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/dovetail-sched/dovetail"
@@ -225,7 +226,9 @@ func testImported(t *testing.T, fresh func(t *testing.T) func() S) {
 	appendTo(t, s, engine.Changes{Runs: []dovetail.RunStatus{
 		{ID: 4, App: "c", Class: "c", State: dovetail.Running}, {ID: 5, App: "0", Class: "0", State: dovetail.Ended, Ended: &end},
 	}})
-	classes, err := s.Classes(context.Background())
-	ok(t, "Classes", err)
-	same(t, "classes of what has ended", []string{"0", "a?x=1", "a?x=2", "b"}, classes)
+	for limit, want := range map[int][]string{9: {"b", "0", "a?x=1", "a?x=2"}, 2: {"b", "0"}} {
+		classes, err := s.Classes(context.Background(), limit)
+		ok(t, "Classes", err)
+		same(t, fmt.Sprintf("%d classes of what has ended", limit), want, classes)
+	}
 }

@@ -19,8 +19,9 @@ import (
 type S interface {
 	engine.Store
 	engine.Reader
-	// Classes returns the job classes of which a run has ended, or was imported, in order.
-	Classes(ctx context.Context) ([]string, error)
+	// Classes returns the job classes of which runs have ended, or were imported: those with the latest end, latest first and at most so many;
+	// of one end in order.
+	Classes(ctx context.Context, limit int) ([]string, error)
 }
 
 // TestStore runs the suite. fresh makes an empty place for data; the function it returns opens the store there, again after

@@ -3,8 +3,10 @@ package mem
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/engine"
@@ -138,23 +140,24 @@ func (s *Store) History(ctx context.Context, f engine.HistoryFilter) ([]dovetail
 	return found, nil
 }
 
-// Classes returns the job classes of which a run has ended, or was imported, in order.
-func (s *Store) Classes(ctx context.Context) ([]string, error) {
+// Classes returns the job classes of which runs have ended, or were imported: those with the latest end, latest first and at most so many;
+// of one end in order.
+func (s *Store) Classes(ctx context.Context, limit int) ([]string, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	all := make([]string, len(s.ended))
-	for i, e := range s.ended {
+	latest := make(map[string]time.Time)
+	for _, e := range s.ended { // in order of the end
 		if e.id < 0 {
-			all[i] = s.imported[-e.id-1].Class
+			latest[s.imported[-e.id-1].Class] = e.at
 		} else {
-			all[i] = s.runs[e.id].Class
+			latest[s.runs[e.id].Class] = e.at
 		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all), nil
+	all := slices.SortedFunc(maps.Keys(latest), func(a, b string) int { return cmp.Or(latest[b].Compare(latest[a]), cmp.Compare(a, b)) })
+	return all[:min(len(all), limit)], nil
 }
 
 // beforePage reports whether a run ended before the time of the filter, or at it with a lower ID.

@@ -156,15 +156,17 @@ func (s *Store) finished(ctx context.Context, f engine.HistoryFilter) (found []d
 	return found, apps, err
 }
 
-// Classes returns the job classes of which a run has ended, or was imported, in order.
-func (s *Store) Classes(ctx context.Context) ([]string, error) {
+// Classes returns the job classes of which runs have ended, or were imported: those with the latest end, latest first and at most so many;
+// of one end in order.
+func (s *Store) Classes(ctx context.Context, limit int) ([]string, error) {
 	var found []string
 	err := s.query(ctx, func(rows *sql.Rows) (bool, error) {
 		var class string
 		err := rows.Scan(&class)
 		found = append(found, class)
 		return true, err
-	}, "SELECT class FROM runs WHERE ended IS NOT NULL UNION SELECT class FROM imported ORDER BY class")
+	}, "SELECT class FROM (SELECT class, max(ended) AS ended FROM runs WHERE ended IS NOT NULL GROUP BY class "+
+		"UNION ALL SELECT class, max(ended) FROM imported GROUP BY class) GROUP BY class ORDER BY max(ended) DESC, class LIMIT ?", limit)
 	if err != nil {
 		return nil, explain("reading the job classes", s.path, err)
 	}
