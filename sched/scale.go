@@ -238,24 +238,30 @@ func (c *Core) regroup(moved map[string]bool, now time.Time) {
 	}
 }
 
-// survey knows the nodes that a run is on, or will be on with equal chances.
+// survey knows the nodes that a run is on, or will be on with equal chances. A core has one, whose memory every survey uses again.
 type survey struct {
-	c     *Core
-	mine  []bool
+	mine  []int // per node, the last survey for which it is the run's
 	seen  []int // per node, the last run that was found on it
-	n     int   // runs asked for
+	made  int   // surveys
+	asked int   // runs asked for
 	total int   // nodes that are the run's
 }
 
+// survey is valid until the next one.
 func (c *Core) survey(r *run) *survey {
-	s := &survey{c: c, mine: make([]bool, len(c.nodes)), seen: make([]int, len(c.nodes))}
+	s := &c.surveyed
+	if len(s.mine) != len(c.nodes) {
+		*s = survey{mine: make([]int, len(c.nodes)), seen: make([]int, len(c.nodes))}
+	}
+	s.made++
+	s.total = 0
 	if r.inService() {
-		s.on(r, func(node int) { s.mine[node] = true; s.total++ })
+		s.on(r, func(node int) { s.mine[node] = s.made; s.total++ })
 		return s
 	}
 	for i := range c.nodes {
 		if n := c.space.Node(i); n.Up && !n.Cordoned {
-			s.mine[i] = true
+			s.mine[i] = s.made
 			s.total++
 		}
 	}
@@ -264,11 +270,11 @@ func (c *Core) survey(r *run) *survey {
 
 // on calls f with each node that something of a run is granted on, once.
 func (s *survey) on(r *run, f func(node int)) {
-	s.n++
+	s.asked++
 	for ci := range r.comps {
 		for _, k := range r.comps[ci].cells {
-			if k.want > 0 && s.seen[k.node] != s.n {
-				s.seen[k.node] = s.n
+			if k.want > 0 && s.seen[k.node] != s.asked {
+				s.seen[k.node] = s.asked
 				f(k.node)
 			}
 		}
@@ -282,7 +288,7 @@ func (s *survey) share(k *run) float64 {
 	}
 	n := 0
 	s.on(k, func(node int) {
-		if s.mine[node] {
+		if s.mine[node] == s.made {
 			n++
 		}
 	})

@@ -42,6 +42,7 @@ type Core struct {
 
 	scratch  draft                 // the decision in the making
 	freed    []dovetail.Resources  // … what it computes capacities in
+	surveyed survey                // … and neighbours
 	granted  map[dovetail.Slot]int // … and what a plan is checked in
 	stale    bool                  // something happened since the last plan that grants may depend on
 	walk     walk                  // what is known of the line
