@@ -98,21 +98,31 @@ type sweepError struct{ error }
 
 func (s sweepError) Unwrap() error { return s.error }
 
-// cancelAll cancels the runs that have not ended and waits until they have.
+// cancelAll cancels the runs that have not ended and waits until they have, and looks again: a submission that was on its way when
+// somebody interrupted may have come in meanwhile.
 func (s *demoStage) cancelAll(ctx context.Context, c *client.Client) error {
-	p, err := c.Runs(ctx, client.RunQuery{States: living})
-	if err != nil {
-		return err
+	for first := true; ; first = false {
+		p, err := c.Runs(ctx, client.RunQuery{States: living})
+		if err != nil || len(p.Runs) == 0 {
+			return err
+		}
+		if first {
+			s.e.say("Cleaning up: %s to end. A second Ctrl-C leaves their processes behind.", plural(len(p.Runs), "run has", "runs have"))
+		}
+		if err := s.cancelThese(ctx, c, p.Runs); err != nil {
+			return err
+		}
 	}
-	if len(p.Runs) > 0 {
-		s.e.say("Cleaning up: %s to end. A second Ctrl-C leaves their processes behind.", plural(len(p.Runs), "run has", "runs have"))
-	}
-	for i := range p.Runs {
+}
+
+// cancelThese cancels runs and waits until they have ended.
+func (s *demoStage) cancelThese(ctx context.Context, c *client.Client, runs []dovetail.RunStatus) error {
+	for i := range runs {
 		// A run that has ended meanwhile refuses, which is as good.
-		_ = c.Cancel(ctx, fmt.Sprint(p.Runs[i].ID))
+		_ = c.Cancel(ctx, fmt.Sprint(runs[i].ID))
 	}
-	for i := range p.Runs {
-		err := s.e.watchRun(ctx, c, fmt.Sprint(p.Runs[i].ID), func(d *client.RunDetail) (bool, error) {
+	for i := range runs {
+		err := s.e.watchRun(ctx, c, fmt.Sprint(runs[i].ID), func(d *client.RunDetail) (bool, error) {
 			return d.Status.State == dovetail.Ended, nil
 		})
 		if err != nil {
