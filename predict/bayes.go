@@ -260,8 +260,8 @@ func (m *bayesModel) parameters() []Parameter {
 	for _, answer := range m.post {
 		for _, q := range answer.parts {
 			w := answer.weight * q.weight
-			sigma += float64(w * answer.blocks[q.block].sigma.value)
-			amp += float64(w * answer.blocks[q.block].amp.value)
+			sigma += float64(w * answer.blocks[q.block].sigma)
+			amp += float64(w * answer.blocks[q.block].amp)
 			for i, of := range answer.prior.shapes[q.shape].weights {
 				weights[i] += float64(w * of)
 			}

@@ -67,7 +67,7 @@ func TestBayesErnestGolden(t *testing.T) {
 			}
 		}
 		for g, x := range grid {
-			m := p.at(x, 0, nil)
+			m := p.whole(x, nil)
 			for _, q := range []struct{ p, want float64 }{{.1, want.Q10[g]}, {.5, want.Q50[g]}, {.9, want.Q90[g]}} {
 				if got := m.Quantile(q.p); !near(got, q.want, 1e-6) {
 					t.Errorf("case %d: quantile %g at %g is %g, want %g", i, q.p, x, got, q.want)
@@ -113,7 +113,7 @@ func TestBayesCoBellGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		for g, x := range c.GridX {
-			got := p.at(x, 0, c.GridOv[g:g+1]).AtMost(c.T)
+			got := p.whole(x, c.GridOv[g:g+1]).AtMost(c.T)
 			if math.Abs(got-c.ProbabilityTo[g]) > 1e-5 {
 				t.Errorf("case %d: P(meet) at %g beside %g is %g, want %g", i, x, c.GridOv[g], got, c.ProbabilityTo[g])
 			}

@@ -44,9 +44,11 @@ func drawnSettings(prior *bayesPrior, data *bayesRows, classes int, beta []likel
 	for i := range factors {
 		factors[i].set(nil)
 	}
+	rough := *prior
+	rough.noise = nil // where to draw from need not be known finely
 	for range 2 {
 		for i := range factors {
-			if err := factors[i].learn(prior, data, factors, classes); err != nil {
+			if err := factors[i].learn(&rough, data, factors, classes); err != nil {
 				return nil, err
 			}
 		}

@@ -118,14 +118,14 @@ func TestBayesSites(t *testing.T) {
 	}
 	sum, best, worst, row := 0.0, math.Inf(-1), 0.0, 0
 	for i := range p.blocks {
-		b := &p.blocks[i]
+		sigma, amp := prior.sigma[i/len(prior.amp)], prior.amp[i%len(prior.amp)]
 		a := make([][]float64, len(rows))
 		for i := range a {
 			a[i] = make([]float64, len(rows))
 			for j := range rows[:i+1] {
-				a[i][j] = prior.covariance(b.amp.value, rows[i].x, rows[j].x)
+				a[i][j] = prior.covariance(amp.value, rows[i].x, rows[j].x)
 			}
-			a[i][i] += b.sigma.value * b.sigma.value * rows[i].noise
+			a[i][i] += sigma.value * sigma.value * rows[i].noise
 		}
 		full, err := fit.NewCholesky(a)
 		if err != nil {
@@ -145,10 +145,10 @@ func TestBayesSites(t *testing.T) {
 				for i := range left {
 					square += left[i] * solved[i]
 				}
-				l := b.sigma.logp + b.amp.logp + prior.shapes[k].logp + settings[j].logp -
+				l := sigma.logp + amp.logp + prior.shapes[k].logp + settings[j].logp -
 					0.5*(square+full.LogDet()+float64(len(rows))*math.Log(2*math.Pi))
 				sum += math.Exp(l)
-				if l > best && b.sigma.value <= wildSigma {
+				if l > best && sigma.value <= wildSigma {
 					best, worst = l, 0
 					for i, d := range full.InverseDiagonal() {
 						if far := math.Abs(solved[i]) / math.Sqrt(d); far > worst {
@@ -188,7 +188,7 @@ func TestBayesDraws(t *testing.T) {
 	}
 	for _, x := range []float64{3, 8, 24} {
 		for _, p := range []float64{.1, .5, .9} {
-			got, want := drawn.at(x, 0, []float64{1}).Quantile(p), grid.at(x, 0, []float64{1}).Quantile(p)
+			got, want := drawn.whole(x, []float64{1}).Quantile(p), grid.whole(x, []float64{1}).Quantile(p)
 			if !near(got, want, 0.01) {
 				t.Errorf("quantile %g at %g is %g by draws, %g on the grid", p, x, got, want)
 			}
