@@ -82,7 +82,7 @@ func (c *Cobell) check() error {
 }
 
 // Run computes the parts that are wanted. When the context ends it returns what is done, together with the context's cause; claims of
-// parts that are not done are not judged. It fails with dovetail.Invalid if there is no such part.
+// parts that are not done are then not judged; those of parts that are not wanted are left out. It fails with dovetail.Invalid if there is no such part.
 func (c *Cobell) Run(ctx context.Context) (*CobellEvaluation, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -103,6 +103,9 @@ func (c *Cobell) Run(ctx context.Context) (*CobellEvaluation, error) {
 		return nil, err
 	}
 	e.Claims = e.judged()
+	if err == nil { // what is missing was not asked for
+		e.Claims = slices.DeleteFunc(e.Claims, func(c Claim) bool { return c.Verdict == NotJudged })
+	}
 	return e, err
 }
 

@@ -19,7 +19,9 @@ func (e *CobellEvaluation) WriteText(w io.Writer) error {
 	for _, s := range e.tables() {
 		writeTable(&b, &s)
 	}
-	writeVerdicts(&b, e.Claims)
+	if len(e.Claims) > 0 {
+		writeVerdicts(&b, e.Claims)
+	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
