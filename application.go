@@ -59,6 +59,7 @@ type Application struct {
 	Params      map[string]Param  `json:"params,omitempty"`
 	Inputs      []string          `json:"inputs,omitempty"`
 	InputSize   int64             `json:"inputSize,omitempty"` // bytes that a run reads; 0: unknown
+	Colocation  *Affinity         `json:"colocation,omitempty"`
 	Components  []Component       `json:"components"`
 }
 

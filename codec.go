@@ -44,6 +44,14 @@ func EventType(e Event) string {
 		return "fitted"
 	case Imported:
 		return "imported"
+	case Used:
+		return "used"
+	case Paired:
+		return "paired"
+	case Recalled:
+		return "recalled"
+	case Forgotten:
+		return "forgotten"
 	case Tick:
 		return "tick"
 	}
@@ -123,6 +131,14 @@ func DecodeEvent(typ string, data []byte) (Event, error) {
 		return decode[Fitted](data)
 	case "imported":
 		return decode[Imported](data)
+	case "used":
+		return decode[Used](data)
+	case "paired":
+		return decode[Paired](data)
+	case "recalled":
+		return decode[Recalled](data)
+	case "forgotten":
+		return decode[Forgotten](data)
 	case "tick":
 		return decode[Tick](data)
 	}

@@ -108,6 +108,24 @@ type (
 	Imported struct {
 		Runs []Past `json:"runs"`
 	}
+	// Used says how nodes were used in a period that ends now. Nodes that were not measured, or hold fewer than two job classes, may
+	// be left out.
+	Used struct {
+		Period Duration  `json:"period"`
+		Nodes  []NodeUse `json:"nodes"` // by name
+	}
+	// Paired replaces what finished runs of a job class say of its neighbours.
+	Paired struct {
+		Evidence Evidence `json:"evidence"`
+	}
+	// Recalled replaces all that is known of these job classes and their neighbours: it was imported, or had been put away.
+	Recalled struct {
+		Classes []KnownClass `json:"classes"`
+	}
+	// Forgotten drops what is known of a job class and of others beside it; "" means all. Runs that ended before teach nothing any more.
+	Forgotten struct {
+		Class string `json:"class,omitempty"`
+	}
 	// Tick says only that time has passed.
 	Tick struct{}
 )
@@ -138,6 +156,10 @@ func (Cordoned) event()      {}
 func (Decided) event()       {}
 func (Fitted) event()        {}
 func (Imported) event()      {}
+func (Used) event()          {}
+func (Paired) event()        {}
+func (Recalled) event()      {}
+func (Forgotten) event()     {}
 func (Tick) event()          {}
 
 // Action is a desired state for the back-end: doing one twice is doing it once. The set is closed.
@@ -165,6 +187,7 @@ type Plan struct {
 	Seq     int64     `json:"seq"` // number of the decision, from 1
 	Assign  []Assign  `json:"assign,omitempty"`
 	Choices []Choice  `json:"choices,omitempty"` // in order of run; each replaces the last one of its run
+	Draws   []Draw    `json:"draws,omitempty"`   // in the order in which they were made, then those that close, by run
 	Ends    []End     `json:"ends,omitempty"`
 	Actions Actions   `json:"actions,omitempty"`
 	Reasons []Reason  `json:"reasons,omitempty"`
@@ -172,7 +195,7 @@ type Plan struct {
 
 // Empty reports whether the plan changes nothing.
 func (p *Plan) Empty() bool {
-	return len(p.Assign) == 0 && len(p.Choices) == 0 && len(p.Ends) == 0 && len(p.Actions) == 0 && len(p.Reasons) == 0
+	return len(p.Assign) == 0 && len(p.Choices) == 0 && len(p.Draws) == 0 && len(p.Ends) == 0 && len(p.Actions) == 0 && len(p.Reasons) == 0
 }
 
 // Assign grants N replicas of this component and class on this node to a run: capacity set aside, to be used as soon as it

@@ -148,6 +148,8 @@ type Config struct {
 	Regrow           Duration `json:"regrow,omitempty"`           // after a reclaim, or a death, a run gets no new elastic replica for so long
 	Replan           Duration `json:"replan,omitempty"`           // the scale-out of a run with a target is reconsidered at most once in so long; 0 means 30s
 	Place            string   `json:"place"`                      // name of a place.Order: zoe, pack or spread
+
+	Colocation Colocation `json:"colocation,omitzero"`
 }
 
 // DefaultConfig is strict FIFO with the flexible allocator and Zoe's placement.

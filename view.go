@@ -38,6 +38,8 @@ type RunStatus struct {
 	NodeClasses []string    `json:"nodeClasses,omitempty"` // of the nodes that ever held a replica of it, sorted
 	Prediction  *Prediction `json:"prediction,omitempty"`  // when it started; absent if nothing was known
 	Choice      *Choice     `json:"choice,omitempty"`      // the last decision about its scale-out; absent without a target
+	Draw        *Draw       `json:"draw,omitempty"`        // the decision to start it before or after others; absent if the policy alone decided
+	Passes      int         `json:"passes,omitempty"`      // how often it was passed over, while it waits
 }
 
 // ReplicaStatus is what people and programs see of a replica.

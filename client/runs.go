@@ -240,6 +240,8 @@ type wholeConfig struct {
 	Regrow           dovetail.Duration `json:"regrow"`
 	Replan           dovetail.Duration `json:"replan"`
 	Place            string            `json:"place"`
+
+	Colocation dovetail.Colocation `json:"colocation"`
 }
 
 // runPath returns the path of a run, given by number or name, or of something below it.

@@ -141,7 +141,7 @@ func (b *builder) ending(run dovetail.RunID) Record {
 // tell adds what people read about a record.
 func (b *builder) tell(r Record) {
 	switch e := r.Event.(type) {
-	case dovetail.Tick:
+	case dovetail.Tick, dovetail.Used: // one a period: the journal has them
 	case dovetail.Decided:
 		for _, end := range e.Plan.Ends {
 			b.say(r, end.Run, stopText(end), nil)
@@ -157,7 +157,7 @@ func (b *builder) tell(r Record) {
 		}
 	case dovetail.Submitted: // its description is kept once, with the run
 		b.say(r, e.Run.ID, submittedText(e.Run), nil)
-	case dovetail.Fitted, dovetail.Imported: // tables: the journal has them
+	case dovetail.Fitted, dovetail.Imported, dovetail.Paired, dovetail.Recalled: // tables: the journal has them
 		b.say(r, 0, eventText(e, nil), nil)
 	default:
 		data, err := dovetail.EncodeEvent(e)

@@ -139,11 +139,12 @@ func (e *Engine) Health() Health {
 }
 
 // Tell records an event that a person or a program asks for: Cancelled, Held, Released, Suspended, Resumed, Reprioritised,
-// Configured, Cordoned, Fitted or Imported. It returns when the event is durable, with the core's error when it contradicts the state.
+// Configured, Cordoned, Fitted, Imported, Used, Paired, Recalled or Forgotten. It returns when the event is durable, with the core's error when it contradicts the state.
 func (e *Engine) Tell(ctx context.Context, ev dovetail.Event) error {
 	switch ev.(type) {
 	case dovetail.Cancelled, dovetail.Held, dovetail.Released, dovetail.Suspended, dovetail.Resumed, dovetail.Reprioritised,
-		dovetail.Configured, dovetail.Cordoned, dovetail.Fitted, dovetail.Imported:
+		dovetail.Configured, dovetail.Cordoned, dovetail.Fitted, dovetail.Imported,
+		dovetail.Used, dovetail.Paired, dovetail.Recalled, dovetail.Forgotten:
 	default:
 		return dovetail.Errorf(dovetail.Invalid, "%s is not an event that can be asked for", dovetail.EventType(ev))
 	}

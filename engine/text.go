@@ -60,6 +60,17 @@ func eventText(e dovetail.Event, spec *dovetail.Run) string {
 			return "1 finished run is imported"
 		}
 		return fmt.Sprintf("%d finished runs are imported", len(e.Runs))
+	case dovetail.Used:
+		return fmt.Sprintf("the use of %d nodes was measured over %s", len(e.Nodes), e.Period)
+	case dovetail.Paired:
+		return fmt.Sprintf("compared the neighbours of %s over %d runs", e.Evidence.Class, e.Evidence.Runs)
+	case dovetail.Recalled:
+		return fmt.Sprintf("knowledge of the neighbours of %d job classes is loaded", len(e.Classes))
+	case dovetail.Forgotten:
+		if e.Class == "" {
+			return "all knowledge of neighbours is forgotten"
+		}
+		return fmt.Sprintf("knowledge of %s and its neighbours is forgotten", e.Class)
 	}
 	return dovetail.EventType(e)
 }

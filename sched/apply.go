@@ -72,7 +72,7 @@ func (c *Core) apply(now time.Time, e dovetail.Event) error {
 		return c.decided(now, &e.Plan)
 	case dovetail.Fitted:
 		return c.fitted(&e.Outlook, now)
-	case dovetail.Imported, dovetail.Tick:
+	case dovetail.Imported, dovetail.Tick, dovetail.Used, dovetail.Paired, dovetail.Recalled, dovetail.Forgotten:
 		return nil
 	}
 	return dovetail.Errorf(dovetail.Invalid, "event %T is not known", e)

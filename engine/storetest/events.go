@@ -60,6 +60,10 @@ func Events() []dovetail.Event {
 		dovetail.Configured{Config: dovetail.Config{
 			Policy: "srpt-2d1", Alloc: "malleable", Reclaim: "lower", Preempt: true, InteractiveFirst: true,
 			MaxWait: dovetail.Duration(time.Hour), Regrow: dovetail.Duration(time.Second), Replan: dovetail.Duration(time.Minute), Place: "pack",
+			Colocation: dovetail.Colocation{
+				Choose: "price", Window: 12, Passes: 30, Step: .1, Period: dovetail.Duration(time.Minute), Slowdown: 1.5,
+				HalfLife: dovetail.Duration(time.Hour), Classes: 100, Seed: 1 << 60,
+			},
 		}},
 		dovetail.ReplicasUp{Slot: slot, N: 1, Replica: replica, Host: "127.0.0.1", Ports: map[string]int{"rpc": 7001}},
 		dovetail.ReplicasReady{Slot: slot, N: 1, Replica: replica},
@@ -80,6 +84,10 @@ func Events() []dovetail.Event {
 				Run: 7, At: at(1), Model: "bayes-cobell", Runs: 20, ScaleOut: 5, Deadline: at(351), Confidence: .9, Probability: .93, Known: true, Missed: true,
 				Overlaps: []dovetail.Overlap{{Class: "sort", Ratio: .5}}, Closed: "met",
 			}},
+			Draws: []dovetail.Draw{{
+				Run: 7, At: at(1), Method: "bandit", Options: []dovetail.Option{{Run: 6, Probability: .25}, {Run: 7, Probability: .75}},
+				Passed: []dovetail.RunID{6}, Beside: []string{"sort"}, Score: .625, Closed: "abandoned",
+			}},
 			Ends:    []dovetail.End{{Run: 7, Outcome: dovetail.OutcomeTimedOut, Why: "too long"}},
 			Actions: dovetail.Actions{dovetail.RunReplicas{Slot: slot, N: 4, Frozen: true}, dovetail.StopRun{Run: 7}},
 			Reasons: []dovetail.Reason{{Run: 8, Code: dovetail.NoCapacity}},
@@ -90,7 +98,24 @@ func Events() []dovetail.Event {
 			Beside: []dovetail.Beside{{Class: "sort", Runs: 2, Mean: .25, Seconds: [][]float64{{200, 210, 220}, {20, 21.5, 23}}}},
 		}},
 		dovetail.Imported{Runs: []dovetail.Past{fullPast(-1, "wordcount", "wordcount?input=small"), fullPast(2, "sort", "ada")}},
+		dovetail.Used{
+			Period: dovetail.Duration(time.Minute), Nodes: []dovetail.NodeUse{{Node: "node-0", CPU: .75, Wait: .125, Disk: 1.5, Net: 1.0 / 3}},
+		},
+		dovetail.Paired{Evidence: fullEvidence()},
+		dovetail.Recalled{Classes: []dovetail.KnownClass{{
+			Class: "sort", Seen: at(1), Forgotten: at(-1), Goodness: 7.25, Updates: 12.5,
+			Preferences: []dovetail.Preference{{Class: "wordcount?input=small", H: -.5, Updates: 12.5, Goodness: 7.25}},
+			Evidence:    new(fullEvidence()),
+		}}},
+		dovetail.Forgotten{Class: "sort"},
 		dovetail.Tick{},
+	}
+}
+
+func fullEvidence() dovetail.Evidence {
+	return dovetail.Evidence{
+		Class: "sort", Runs: 9, Until: at(1),
+		Rates: []dovetail.Rate{{Beside: "wordcount?input=small", Rate: .7, Low: .6, High: .8, Runs: 4, Seconds: 300.5}},
 	}
 }
 

@@ -14,11 +14,11 @@ func floors() []floor {
 	return []floor{
 		{".", 0},
 		{"fit", 0},
-		{"predict", 1}, {"policy", 1}, {"alloc", 1}, {"place", 1}, {"expand", 1},
+		{"predict", 1}, {"coloc", 1}, {"policy", 1}, {"alloc", 1}, {"place", 1}, {"expand", 1},
 		{"sched", 2},
 		{"predict/predicttest", 3}, {"engine", 3}, {"engine/storetest", 3}, {"engine/backendtest", 3}, {"learn", 3}, {"describe", 3}, {"report", 3}, {"trace", 3},
 		{"sim", 3}, {"sim/*", 3},
-		{"internal/store", 4}, {"internal/store/*", 4}, {"internal/backend/*", 4}, {"internal/httpapi", 4}, {"client", 4}, {"internal/example", 4}, {"study", 4},
+		{"internal/store", 4}, {"internal/store/*", 4}, {"internal/backend/*", 4}, {"internal/httpapi", 4}, {"client", 4}, {"internal/example", 4}, {"internal/usage", 4}, {"internal/usage/*", 4}, {"study", 4},
 		{"internal/cli", 5}, {"cmd/*", 5}, {"test/*", 5}, {"examples/*", 5},
 		{"internal/arch", 5},
 	}
