@@ -28,7 +28,7 @@ type setting struct {
 
 // schedulingSettings returns the settings of dovetail.Config, in the order in which they are shown.
 func schedulingSettings() []setting {
-	return []setting{
+	return append([]setting{
 		oneOf("policy", "order of the waiting line: "+strings.Join(policyNames(), ", "),
 			func(c *dovetail.Config) *string { return &c.Policy }, policyNames()),
 		oneOf("alloc", "how capacity is shared: rigid, malleable, flexible or eager",
@@ -47,7 +47,7 @@ func schedulingSettings() []setting {
 			func(c *dovetail.Config) *dovetail.Duration { return &c.Replan }),
 		oneOf("place", "which node a replica gets: "+strings.Join(placeNames(), ", "),
 			func(c *dovetail.Config) *string { return &c.Place }, placeNames()),
-	}
+	}, colocationSettings()...)
 }
 
 func policyNames() []string {
@@ -143,7 +143,7 @@ func newConfig(e *environment) *cobra.Command {
 			Use: "set NAME=VALUE…", Short: "Change how the daemon schedules",
 			Long: "Change how the daemon schedules. What runs already goes on; a daemon that is started again takes what its\n" +
 				"flags and its file say.\n" + names.String(),
-			Example: "  dovetail config set policy=hrrn-2d\n  dovetail config set max-wait=10m preempt=true",
+			Example: "  dovetail config set policy=hrrn-2d\n  dovetail config set max-wait=10m preempt=true\n  dovetail config set choose=bandit window=8 slowdown=1.5",
 			Args:    oneOrMore("a setting and its value, such as policy=srpt"),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				set, err := assignments(args)

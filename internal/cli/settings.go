@@ -51,6 +51,15 @@ type serveFile struct {
 	Regrow           *dovetail.Duration `json:"regrow,omitempty"`
 	Replan           *dovetail.Duration `json:"replan,omitempty"`
 	Place            *string            `json:"place,omitempty"`
+	Choose           *string            `json:"choose,omitempty"`
+	Window           *int               `json:"window,omitempty"`
+	Passes           *int               `json:"passes,omitempty"`
+	Step             *float64           `json:"step,omitempty"`
+	Period           *dovetail.Duration `json:"period,omitempty"`
+	Slowdown         *float64           `json:"slowdown,omitempty"`
+	HalfLife         *dovetail.Duration `json:"halfLife,omitempty"`
+	Classes          *int               `json:"classes,omitempty"`
+	DrawSeed         *uint64            `json:"drawSeed,omitempty"`
 }
 
 // countOrFile is a number, or the name of a file.
@@ -74,9 +83,12 @@ func (c *countOrFile) UnmarshalJSON(data []byte) error {
 // file returns the configuration as a file would say it.
 func (o *serveOptions) file() serveFile {
 	c := &o.Schedule
+	n := &c.Colocation
+	choose := chooseText(n.Choose)
 	return serveFile{
 		&o.StateDir, &o.Listen, (*countOrFile)(&o.Nodes), &o.TokenFile, &o.LogLevel, &o.Snapshots,
 		&c.Policy, &c.Alloc, &c.Reclaim, &c.Preempt, &c.InteractiveFirst, &c.MaxWait, &c.Regrow, &c.Replan, &c.Place,
+		&choose, &n.Window, &n.Passes, &n.Step, &n.Period, &n.Slowdown, &n.HalfLife, &n.Classes, &n.Seed,
 	}
 }
 

@@ -116,6 +116,7 @@ func newSimulate(e *environment, run func(context.Context, *simulateOptions) err
 	f.IntVar(&o.Workers, "workers", 0, "how `many` cells run at once (default: one a core)")
 	complete(cmd, map[string][]string{
 		"workload": generatorNames(), "policy": policyNames(), "alloc": allocNames(), "preempt": {"true", "false", "both"}, "compat": {"zoe"},
+		"choose": chooseNames(),
 	})
 	fromHistory(e, cmd, &o, &w)
 	return cmd
@@ -155,7 +156,7 @@ func simulatedSettings() []setting {
 			some = append(some, s)
 		}
 	}
-	return some
+	return append(some, colocationSettings()...)
 }
 
 // workload returns how many jobs there are of what, as the command line names it.

@@ -69,7 +69,7 @@ compares plays that assume the same runtimes. docs/whatif.md says how often such
 	f.StringVar(&o.Add, "cluster-add", "", "`nodes` to add, such as 2x(32cpu,128GiB)")
 	f.StringVar(&o.Submit, "submit", "", "a `file` that describes an application to submit, or - for standard input")
 	f.StringArrayVar(&params, "set", nil, "give a parameter of that a value: `param=value`; may be repeated")
-	complete(cmd, map[string][]string{"policy": policyNames(), "alloc": allocNames()})
+	complete(cmd, map[string][]string{"policy": policyNames(), "alloc": allocNames(), "choose": chooseNames()})
 	return cmd
 }
 
