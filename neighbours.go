@@ -96,3 +96,48 @@ func (p *Draw) Probability() float64 {
 	}
 	return 0
 }
+
+// KnowledgeVersion is the version of Knowledge that this program writes and reads.
+const KnowledgeVersion = 1
+
+// Knowledge is what is known of job classes as neighbours, as one system hands it to another.
+type Knowledge struct {
+	Version int          `json:"version"`
+	Classes []KnownClass `json:"classes"` // by class
+}
+
+// Neighbours is what is known of job classes as neighbours, and what follows from it.
+type Neighbours struct {
+	Version int            `json:"version"`
+	Classes []KnownClass   `json:"classes"` // by class
+	Rows    []NeighbourRow `json:"rows"`    // one for each of them, by class
+}
+
+// NeighbourRow is what is known of runs of a class and of who comes to them.
+type NeighbourRow struct {
+	Class string      `json:"class"`
+	Rest  float64     `json:"rest"`  // π of each class that it has not met
+	Pairs []PairKnown `json:"pairs"` // by Newcomer; only those met
+}
+
+// PairKnown is what is known of runs of a class beside another one.
+type PairKnown struct {
+	Newcomer string  `json:"newcomer"`           // the other class
+	Likes    float64 `json:"likes"`              // π(newcomer | class) of seed 000 §4.3: how much it is wanted for the next neighbour; over all classes these sum to 1
+	Goodness float64 `json:"goodness,omitempty"` // G (equation 1), mean
+	Updates  float64 `json:"updates,omitempty"`  // periods that Likes and Goodness are from; 0: both are not measured
+
+	Slowdown *Slowdown `json:"slowdown,omitempty"` // of runs of the class; absent if no finished run ran beside the other one
+}
+
+// Slowdown is how many times as long runs take beside a neighbour as they do alone.
+type Slowdown struct {
+	Times   float64 `json:"times"`
+	Low     float64 `json:"low"` // 90 % interval
+	High    float64 `json:"high"`
+	Runs    int     `json:"runs"`    // that ran beside it
+	Seconds float64 `json:"seconds"` // that they did so
+}
+
+// Proven reports whether the interval lies on one side of 1: the neighbour slows runs down for sure, or speeds them up.
+func (s *Slowdown) Proven() bool { return s.Low > 1 || s.High < 1 }
