@@ -24,6 +24,7 @@ type Changes struct {
 	Replicas   []dovetail.ReplicaStatus // inserted, or replaced by Replica
 	Placements []dovetail.Placement     // appended
 	Events     []dovetail.EventRecord   // appended; Seq may repeat
+	PutAway    []dovetail.KnownClass    // classes that had to make room in the core, after the records; kept until they are Recalled or Forgotten
 }
 
 // Snapshot is the state after the record Seq. Replay may start from it.
@@ -59,6 +60,8 @@ type Reader interface {
 	Events(ctx context.Context, f EventFilter) ([]dovetail.EventRecord, error)
 	// History returns finished runs, newest end first.
 	History(ctx context.Context, f HistoryFilter) ([]dovetail.History, error)
+	// PutAway returns what is known of these job classes, or if none is named of all, as far as it was put away (Changes.PutAway), by class.
+	PutAway(ctx context.Context, classes ...string) ([]dovetail.KnownClass, error)
 }
 
 // RunFilter selects runs; zero fields select all.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/coloc"
 	"github.com/dovetail-sched/dovetail/engine"
 )
 
@@ -23,6 +24,7 @@ type model struct {
 	events     []dovetail.EventRecord
 	suspended  []dovetail.RunID
 	imported   []dovetail.Past
+	away       []dovetail.KnownClass // by class
 }
 
 func newModel() *model {
@@ -37,7 +39,19 @@ func (m *model) append(c engine.Changes) {
 			m.suspended = append(m.suspended, e.Run)
 		case dovetail.Imported:
 			m.imported = append(m.imported, e.Runs...)
+		case dovetail.Recalled:
+			for _, back := range e.Classes {
+				m.away = slices.DeleteFunc(m.away, func(k dovetail.KnownClass) bool { return k.Class == back.Class })
+			}
+		case dovetail.Forgotten:
+			m.away = slices.DeleteFunc(m.away, func(k dovetail.KnownClass) bool { return e.Class == "" || k.Class == e.Class })
+			for i := range m.away {
+				m.away[i], _ = coloc.Without(m.away[i], e.Class)
+			}
 		}
+	}
+	for _, k := range c.PutAway {
+		m.putAway(k)
 	}
 	for _, r := range c.Submitted {
 		m.submitted[r.ID] = r
@@ -51,6 +65,19 @@ func (m *model) append(c engine.Changes) {
 	}
 	m.placements = append(m.placements, c.Placements...)
 	m.events = append(m.events, c.Events...)
+}
+
+func (m *model) putAway(k dovetail.KnownClass) {
+	at, found := slices.BinarySearchFunc(m.away, k, func(a, b dovetail.KnownClass) int { return cmp.Compare(a.Class, b.Class) })
+	if found {
+		m.away[at] = coloc.Merge(m.away[at], k)
+	} else {
+		m.away = slices.Insert(m.away, at, k)
+	}
+}
+
+func (m *model) listAway(class string) []dovetail.KnownClass {
+	return slices.DeleteFunc(slices.Clone(m.away), func(k dovetail.KnownClass) bool { return class != "" && k.Class != class })
 }
 
 func (m *model) last() int64 { return m.dropped + int64(len(m.records)) }

@@ -61,6 +61,14 @@ func testModel(t *testing.T, fresh func(t *testing.T) func() S) {
 				same(rt, fmt.Sprintf("runs for %+v", rf), m.listRuns(rf), runs(rt, s, rf))
 				ef := drawEventFilter(rt)
 				same(rt, fmt.Sprintf("events for %+v", ef), m.listEvents(ef), events(rt, s, ef))
+				class := pick(rt, "class", append([]string{"sort"}, words...))
+				var asked []string
+				if class != "" {
+					asked = []string{class, class, "no such class"}
+				}
+				away, err := s.PutAway(context.Background(), asked...)
+				ok(rt, "PutAway", err)
+				same(rt, fmt.Sprintf("what was put away of %q", class), m.listAway(class), away)
 				hf := drawHistoryFilter(rt, now)
 				same(rt, fmt.Sprintf("history for %+v", hf), m.listHistory(hf), history(rt, s, hf))
 			},
@@ -109,6 +117,13 @@ func drawChanges(rt *rapid.T, m *model, now int) engine.Changes {
 		c.Events = append(c.Events, dovetail.EventRecord{
 			Seq: seq, At: at(now), Type: pick(rt, "type", types), Run: drawRunID(rt), Text: rapid.String().Draw(rt, "text"),
 		})
+	}
+	for range rapid.IntRange(0, 2).Draw(rt, "put away") {
+		k := knownClass(pick(rt, "class", []string{"sort", "ada", "bob"}), rapid.IntRange(0, now).Draw(rt, "seen"))
+		if rapid.Bool().Draw(rt, "forgotten") {
+			k.Forgotten = at(rapid.IntRange(0, now).Draw(rt, "when"))
+		}
+		c.PutAway = append(c.PutAway, k)
 	}
 	return c
 }

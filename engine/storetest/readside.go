@@ -232,3 +232,50 @@ func testImported(t *testing.T, fresh func(t *testing.T) func() S) {
 		same(t, fmt.Sprintf("%d classes of what has ended", limit), want, classes)
 	}
 }
+
+// testPutAway follows classes that are put away, brought back and forgotten, and opens the store again in between.
+func testPutAway(t *testing.T, fresh func(t *testing.T) func() S) {
+	open := fresh(t)
+	s := open()
+	seq := int64(0)
+	turn := func(events []dovetail.Event, away ...dovetail.KnownClass) {
+		c := engine.Changes{PutAway: away}
+		for _, e := range events {
+			seq++
+			c.Records = append(c.Records, engine.Record{Seq: seq, At: at(0), Event: e})
+		}
+		appendTo(t, s, c)
+	}
+	expect := func(reason string, want ...dovetail.KnownClass) {
+		t.Helper()
+		ok(t, "Snapshot", s.Snapshot(context.Background(), engine.Snapshot{Version: 1, Seq: seq, At: at(0), State: []byte("{}")}))
+		ok(t, "Close", s.Close())
+		s = open()
+		got, err := s.PutAway(context.Background())
+		ok(t, "PutAway", err)
+		same(t, reason, want, got)
+	}
+	defer func() { closeStore(t, s) }()
+	a, b, c, forgotten := knownClass("a", 1), knownClass("b", 2), knownClass("c", 3), knownClass("c", 9)
+	forgotten.Forgotten, forgotten.Updates = at(8), 1
+	without := a
+	without.Preferences = a.Preferences[1:]
+
+	turn([]dovetail.Event{dovetail.Tick{}}, b, a, c)
+	expect("by class", a, b, c)
+	some, err := s.PutAway(context.Background(), "c", "nobody", "a", "c")
+	ok(t, "PutAway", err)
+	same(t, "those asked for", []dovetail.KnownClass{a, c}, some)
+	turn([]dovetail.Event{dovetail.Recalled{Classes: []dovetail.KnownClass{b, {Class: "new"}}}})
+	expect("one came back", a, c)
+	turn([]dovetail.Event{dovetail.Recalled{Classes: []dovetail.KnownClass{c}}, dovetail.Recalled{Classes: []dovetail.KnownClass{a}}}, a)
+	expect("it came back and was put away again at once", a)
+	turn([]dovetail.Event{dovetail.Tick{}}, knownClass("a", 0), knownClass("b", 5))
+	expect("what says more stays", a, knownClass("b", 5))
+	turn([]dovetail.Event{dovetail.Tick{}}, knownClass("b", 7), c, forgotten)
+	expect("what was known before it was forgotten does not come back", a, knownClass("b", 7), forgotten)
+	turn([]dovetail.Event{dovetail.Forgotten{Class: "b"}, dovetail.Forgotten{Class: "c"}, dovetail.Forgotten{Class: "sort"}})
+	expect("a class, and what others know of it", without)
+	turn([]dovetail.Event{dovetail.Forgotten{}}, c)
+	expect("all, before another is put away", c)
+}

@@ -45,6 +45,7 @@ func TestStore(t *testing.T, fresh func(t *testing.T) (open func() S)) {
 		{"NeighboursByHand", testNeighbours},
 		{"NeighboursOfEachSlot", testNeighbourSlots},
 		{"ImportedRunsAreKept", testImported},
+		{"ClassesArePutAway", testPutAway},
 		{"LikeTheModel", testModel},
 		{"ReadersSeeWholeTurns", testConcurrentReaders},
 	} {

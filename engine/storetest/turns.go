@@ -49,6 +49,7 @@ func Turn(i int) engine.Changes {
 			{Seq: seq, At: now, Type: "submitted", Run: id, Text: "somebody submitted it", Data: json.RawMessage(`{"a":1}`)},
 			{Seq: seq, At: now, Type: "up", Run: id, Text: "it began"},
 		},
+		PutAway: []dovetail.KnownClass{knownClass(fmt.Sprintf("class %d", i%5), i)},
 	}
 	if i > 1 {
 		ended := dovetail.Placement{At: now, Slot: slot}
@@ -58,6 +59,16 @@ func Turn(i int) engine.Changes {
 		c.Placements = append(c.Placements, ended)
 	}
 	return c
+}
+
+// knownClass is what was known of a class so many seconds after the tests began, the more the later.
+func knownClass(class string, seconds int) dovetail.KnownClass {
+	e := fullEvidence()
+	e.Class, e.Runs = class, seconds
+	return dovetail.KnownClass{
+		Class: class, Seen: at(seconds), Goodness: 1.0 / 3, Updates: float64(seconds), Evidence: &e,
+		Preferences: []dovetail.Preference{{Class: "sort", H: 1.0 / 7, Updates: 2, Goodness: 7}, {Class: "wordcount?input=small", H: -1.0 / 7}},
+	}
 }
 
 func turnStatus(i int, state dovetail.State) dovetail.RunStatus {
@@ -129,6 +140,10 @@ func (m *model) differs(ctx context.Context, s S) string {
 	}
 	log, err := s.Events(ctx, engine.EventFilter{Limit: 10_000})
 	if d := differ("events", err, m.listEvents(engine.EventFilter{Limit: 10_000}), log); d != "" {
+		return d
+	}
+	away, err := s.PutAway(ctx)
+	if d := differ("classes put away", err, m.away, away); d != "" {
 		return d
 	}
 	past, err := s.History(ctx, engine.HistoryFilter{Limit: 1000})

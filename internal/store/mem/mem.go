@@ -14,6 +14,7 @@ import (
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/engine"
+	"github.com/dovetail-sched/dovetail/internal/store"
 )
 
 // Store is an engine.Store and an engine.Reader. Any number of goroutines may use it. What is handed in and out is shared,
@@ -35,6 +36,7 @@ type Store struct {
 	suspended  map[dovetail.RunID]bool                // at some time
 	imported   []dovetail.Past                        // the first has the ID −1, the second −2, …
 	ended      []ending                               // runs and imported ones, in order
+	away       store.Away
 }
 
 // ending says when a run ended, or an imported one.
@@ -59,6 +61,7 @@ func New() *Store {
 		placements: make(map[dovetail.RunID][]dovetail.Placement),
 		onNode:     make(map[string]map[dovetail.RunID]struct{}),
 		suspended:  make(map[dovetail.RunID]bool),
+		away:       make(store.Away),
 	}
 }
 
@@ -115,11 +118,13 @@ func (s *Store) Append(ctx context.Context, c engine.Changes) error {
 		s.onNode[p.Node][p.Run] = struct{}{}
 	}
 	s.appendEvents(c.Events)
+	s.away.Add(c.PutAway)
 	return nil
 }
 
-// note keeps what the history tells of an event.
+// note keeps what the read side tells of an event.
 func (s *Store) note(e dovetail.Event) {
+	s.away.Note(e)
 	switch e := e.(type) {
 	case dovetail.Suspended:
 		s.suspended[e.Run] = true

@@ -160,6 +160,22 @@ func (s *Store) Classes(ctx context.Context, limit int) ([]string, error) {
 	return all[:min(len(all), limit)], nil
 }
 
+// PutAway does what engine.Reader says.
+func (s *Store) PutAway(ctx context.Context, classes ...string) ([]dovetail.KnownClass, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	var found []dovetail.KnownClass
+	for _, class := range slices.Sorted(maps.Keys(s.away)) {
+		if len(classes) == 0 || slices.Contains(classes, class) {
+			found = append(found, s.away[class])
+		}
+	}
+	return found, nil
+}
+
 // beforePage reports whether a run ended before the time of the filter, or at it with a lower ID.
 func beforePage(e ending, f engine.HistoryFilter) bool {
 	return f.Until.IsZero() || e.at.Before(f.Until) || f.Before != 0 && e.at.Equal(f.Until) && e.id < f.Before

@@ -140,7 +140,7 @@ func (s *Store) insert(ctx context.Context, c engine.Changes, apps *appNumbers) 
 		}
 	}()
 	for _, step := range []func(context.Context, engine.Changes, *appNumbers) error{
-		w.insertRecords, w.insertSubmitted, w.insertReplicas, w.insertPlacements, w.insertRuns, w.insertEvents, s.insertImported,
+		w.insertRecords, w.insertSubmitted, w.insertReplicas, w.insertPlacements, w.insertRuns, w.insertEvents, s.insertImported, s.putAway,
 	} {
 		if err := step(ctx, c, apps); err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 //
 // The SQL is kept to what other databases know too: times are microseconds since 1970 in UTC, JSON is TEXT, booleans are
 // 0 and 1. Columns beside a JSON text repeat what questions filter by.
-var migrations = []string{schema1, schema2}
+var migrations = []string{schema1, schema2, schema3}
 
 const schema1 = `
 -- One row. Records up to dropped are in the snapshot, those after it up to last are in the journal. It is written by the
@@ -148,6 +148,14 @@ CREATE INDEX imported_by_app_end   ON imported (app, ended, id);
 -- Runs that were suspended at some time.
 CREATE TABLE suspensions (run INTEGER PRIMARY KEY);
 INSERT INTO suspensions SELECT DISTINCT run FROM events WHERE type = 'suspended';
+`
+
+const schema3 = `
+-- Job classes that had to make room in the core, with what was known of them as neighbours.
+CREATE TABLE put_away (
+	class TEXT PRIMARY KEY,
+	known TEXT NOT NULL
+);
 `
 
 // migrate brings the schema to the version this program knows, one transaction a step. A newer schema is refused.
