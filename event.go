@@ -118,9 +118,11 @@ type (
 	Paired struct {
 		Evidence Evidence `json:"evidence"`
 	}
-	// Recalled replaces all that is known of these job classes and their neighbours: it was imported, or had been put away.
+	// Recalled replaces all that is known of these job classes and their neighbours: it was imported. With Back it had been put away, and what was learned
+	// since stays if it says more (coloc.Merge).
 	Recalled struct {
 		Classes []KnownClass `json:"classes"`
+		Back    bool         `json:"back,omitempty"`
 	}
 	// Forgotten drops what is known of a job class and of others beside it; "" means all. Runs that ended before teach nothing any more.
 	Forgotten struct {

@@ -2,6 +2,7 @@ package coloc
 
 import (
 	"slices"
+	"time"
 
 	"github.com/dovetail-sched/dovetail"
 )
@@ -27,6 +28,17 @@ func Merge(before, since dovetail.KnownClass) dovetail.KnownClass {
 		k.Evidence = before.Evidence
 	}
 	return k
+}
+
+// Return recalls classes that had been put away. What was learned of them since stays if it says more, see Merge.
+func (b *Book) Return(now time.Time, classes []dovetail.KnownClass) error {
+	merged := slices.Clone(classes)
+	for i := range merged {
+		if since, ok := b.Class(merged[i].Class); ok {
+			merged[i] = Merge(merged[i], since)
+		}
+	}
+	return b.Recall(now, merged)
 }
 
 // richer reports whether evidence says more than other one: it rests on more runs.

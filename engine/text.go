@@ -65,7 +65,7 @@ func eventText(e dovetail.Event, spec *dovetail.Run) string {
 	case dovetail.Paired:
 		return fmt.Sprintf("compared the neighbours of %s over %d runs", e.Evidence.Class, e.Evidence.Runs)
 	case dovetail.Recalled:
-		return fmt.Sprintf("knowledge of the neighbours of %d job classes is loaded", len(e.Classes))
+		return recalledText(e)
 	case dovetail.Forgotten:
 		if e.Class == "" {
 			return "all knowledge of neighbours is forgotten"
@@ -73,6 +73,17 @@ func eventText(e dovetail.Event, spec *dovetail.Run) string {
 		return fmt.Sprintf("knowledge of %s and its neighbours is forgotten", e.Class)
 	}
 	return dovetail.EventType(e)
+}
+
+func recalledText(e dovetail.Recalled) string {
+	classes := fmt.Sprintf("%d job classes", len(e.Classes))
+	if len(e.Classes) == 1 {
+		classes = e.Classes[0].Class
+	}
+	if e.Back {
+		return "what was known of " + classes + " and their neighbours had been put away, and is back"
+	}
+	return "knowledge of the neighbours of " + classes + " is loaded"
 }
 
 func by(who string) string {

@@ -106,7 +106,7 @@ func Events() []dovetail.Event {
 			Class: "sort", Seen: at(1), Forgotten: at(-1), Goodness: 7.25, Updates: 12.5,
 			Preferences: []dovetail.Preference{{Class: "wordcount?input=small", H: -.5, Updates: 12.5, Goodness: 7.25}},
 			Evidence:    new(fullEvidence()),
-		}}},
+		}}, Back: true},
 		dovetail.Forgotten{Class: "sort"},
 		dovetail.Tick{},
 	}
