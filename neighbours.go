@@ -50,6 +50,17 @@ type Evidence struct {
 	Rates []Rate    `json:"rates"` // by Beside
 }
 
+// Cost is what neighbours of one job class cost a finished run, by what is known of its class.
+type Cost struct {
+	Class   string  `json:"class"`                 // of the neighbours
+	Runs    []RunID `json:"runs,omitempty"`        // which they were, in order; none of an imported run
+	Seconds float64 `json:"seconds"`               // that they were there: node by node, averaged over the run's nodes; several at once add up
+	Known   bool    `json:"known"`                 // finished runs tell what that means; if not, the rest is 0
+	Lost    float64 `json:"lostSeconds,omitempty"` // by which the run took longer than it would have alone; less than 0: it was quicker
+	Low     float64 `json:"lowSeconds,omitempty"`  // 90 % interval
+	High    float64 `json:"highSeconds,omitempty"`
+}
+
 // Preference is what the bandit has learned of runs of a class as newcomers beside those of another.
 type Preference struct {
 	Class    string  `json:"class"`    // of the newcomer: a in H(a | a') of seed 000
