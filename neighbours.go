@@ -152,3 +152,16 @@ type Slowdown struct {
 
 // Proven reports whether the interval lies on one side of 1: the neighbour slows runs down for sure, or speeds them up.
 func (s *Slowdown) Proven() bool { return s.Low > 1 || s.High < 1 }
+
+// Company is who ran beside a run, or runs there now.
+type Company struct {
+	Run    RunID       `json:"run"`
+	Ended  bool        `json:"ended"`  // of a run that goes on only those are known who are there now
+	Beside []Companion `json:"beside"` // by class
+}
+
+// Companion is the runs of one job class beside a run.
+type Companion struct {
+	Cost               // of a run that goes on: without times
+	Slowdown *Slowdown `json:"slowdown,omitempty"` // by which that class slows down the run's; absent if no finished run says so
+}
