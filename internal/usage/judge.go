@@ -1,0 +1,93 @@
+package usage
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/dovetail-sched/dovetail"
+)
+
+// Signal is by what a machine tells that work stood still for I/O.
+type Signal string
+
+// The signals.
+const (
+	Auto   Signal = "auto"   // PSI of machines that say it, else IOWait
+	PSI    Signal = "psi"    // share of time in which at least one task waited for I/O
+	IOWait Signal = "iowait" // share of processor time that was idle while I/O was under way (seed 000 §4.2)
+)
+
+// ParseSignal returns the signal with this name; the error lists the names there are.
+func ParseSignal(s string) (Signal, error) {
+	switch signal := Signal(s); signal {
+	case Auto, PSI, IOWait:
+		return signal, nil
+	}
+	return "", fmt.Errorf("unknown signal %q; expected %s", s, strings.Join([]string{string(Auto), string(PSI), string(IOWait)}, ", "))
+}
+
+// Judge turns readings into shares of what machines have, and learns what disks and networks can do. It is not safe for concurrent use.
+type Judge struct {
+	signal     Signal
+	configured Limits
+	peaks      map[string]*peaks
+}
+
+// NewJudge returns a judge that goes by a signal and by limits; those that are 0 it learns, machine by machine.
+func NewJudge(signal Signal, limits Limits) *Judge {
+	return &Judge{signal: signal, configured: limits, peaks: make(map[string]*peaks)}
+}
+
+// Use returns how a machine was used in a period, without the name of a node, and by which signal that was said, or what is wrong with the
+// reading. Limits are learned from it.
+func (j *Judge) Use(r *Reading) (dovetail.NodeUse, Signal, Fault) {
+	if r.Fault != None {
+		return dovetail.NodeUse{}, "", r.Fault
+	}
+	rates, fault := r.check()
+	if fault != None {
+		return dovetail.NodeUse{}, "", fault
+	}
+	signal, wait := IOWait, rates.IOWait
+	if j.signal != IOWait && !math.IsNaN(rates.Pressure.IO) {
+		signal, wait = PSI, rates.Pressure.IO
+	}
+	if j.signal == PSI && signal != PSI {
+		return dovetail.NodeUse{}, "", Missing
+	}
+	p := j.peaks[r.Machine]
+	if p == nil {
+		p = new(peaks)
+		j.peaks[r.Machine] = p
+	}
+	p.note(r)
+	l := p.limits(j.configured)
+	return dovetail.NodeUse{
+		CPU: rates.CPU, Wait: wait,
+		Disk: rates.Read/l.Read + rates.Written/l.Write,
+		Net:  rates.Received/l.Receive + rates.Sent/l.Send,
+	}, signal, None
+}
+
+// Limits returns what the disks and networks of a machine are thought to be able to do.
+func (j *Judge) Limits(machine string) Limits {
+	p := j.peaks[machine]
+	if p == nil {
+		p = new(peaks)
+	}
+	return p.limits(j.configured)
+}
+
+// forgetting is how long a machine is remembered that nothing is heard of.
+const forgetting = 30 * 24 * time.Hour
+
+// Tidy forgets machines that are long gone.
+func (j *Judge) Tidy(now time.Time) {
+	for name, p := range j.peaks {
+		if now.Sub(p.at) > forgetting {
+			delete(j.peaks, name)
+		}
+	}
+}
