@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -32,7 +31,11 @@ type Cluster struct {
 	held   [2]dovetail.Resources // by core replicas, by elastic ones
 
 	interference Interference // nil: runs do not hold each other up
+	contention   *Contention  // nil: they do not share resources
+	period       int64        // of Measure, in µs; 0: nobody wants to know
+	measured     timer        // the end of the period
 	beside       []presence   // reused by slow
+	scratch      scratch      // reused by divide
 
 	recentRun  *run // the one that was looked up last; nil: none, or it is gone
 	recentNode int
@@ -44,7 +47,12 @@ type node struct {
 	speed   int64 // in hundredths
 	rng     *rand.Rand
 	fault   timer      // goes, or comes back
-	tenants []presence // in order of run; with an Interference only
+	tenants []presence // in order of run; with an Interference or a Contention only
+
+	disk  float64 // what the disk does for those who are at work, relative to what it does for one
+	use   gauge   // now
+	total gauge   // since the last period ended, up to read
+	read  int64
 }
 
 // run is a run that was admitted and of which something may still come.
@@ -57,7 +65,7 @@ type run struct {
 	needs   int   // core replicas that it cannot do without
 	at      int64 // when done was last brought up to date
 	work    int64 // to be done, in units of the model
-	fine    int64 // by how much those are finer here; with an Interference only
+	fine    int64 // by how much those are finer here; with an Interference or a Contention only
 	done    int64
 	speed   int64 // Σ over replicas at work of their node's speed
 	working int   // replicas at work
@@ -65,6 +73,11 @@ type run struct {
 	endless bool    // it never completes
 	over    bool    // complete, or told to stop: it makes no progress any more
 	slowed  float64 // by neighbours: a time of 1 takes so much; 0 means 1
+
+	phases  []Phase // with a Contention only
+	ends    []int64 // of the phases, in units of work
+	phase   int     // the one it is in
+	slowest float64 // speed that its slowest node allows
 
 	complete timer
 	failure  timer
@@ -146,10 +159,14 @@ func (c *Cluster) Admit(id dovetail.RunID, j *trace.Job) error {
 	if err != nil {
 		return err
 	}
-	c.runs[id] = &run{
+	r := &run{
 		id: id, job: j, work: w, fine: fine, needs: j.Core(),
 		complete: timer{kind: completed, number: int64(id)}, failure: timer{kind: failed, number: int64(id)},
 	}
+	if err := c.plan(r); err != nil {
+		return err
+	}
+	c.runs[id] = r
 	return nil
 }
 
@@ -242,7 +259,11 @@ func (c *Cluster) fire(t *timer) {
 	case failed:
 		c.fail(t.run)
 	case completed:
-		c.finish(t.run)
+		if !c.progress(t.run) {
+			c.finish(t.run)
+		}
+	case measured:
+		c.report()
 	}
 }
 
@@ -385,8 +406,9 @@ func (c *Cluster) work(r *run, k *cell, n int) {
 	if !k.Elastic {
 		r.core += n
 	}
-	if c.interference != nil {
-		c.nodes[k.node].welcome(r, n)
+	if c.coupled() {
+		c.nodes[k.node].welcome(r, n, r.job.App.Components[k.Component].Resources)
+		c.meter()
 	}
 }
 
@@ -453,6 +475,7 @@ func (c *Cluster) forfeit(r *run, k *cell, n int) {
 	k.did -= did
 	lost := int64(c.faults.Redo * float64(did))
 	r.done -= lost
+	r.seek()
 	r.redone += share(r.job.Work(), lost, r.work)
 }
 
@@ -462,7 +485,7 @@ func (c *Cluster) rate(r *run) int64 {
 		return 0
 	}
 	rate := c.model.Rate(r.job, r.speed)
-	if c.interference != nil {
+	if c.coupled() {
 		return r.hindered(rate)
 	}
 	return rate
@@ -474,7 +497,7 @@ func (r *run) works() bool { return !r.over && !r.frozen && r.core >= r.needs &&
 // pace sets when the run completes, and when one of its replicas fails, at the rate it has now. If runs hold each other up, so it
 // does for its neighbours.
 func (c *Cluster) pace(r *run) {
-	if c.interference != nil {
+	if c.coupled() {
 		c.disturb(r)
 	}
 	c.foresee(r)
@@ -493,11 +516,11 @@ func (c *Cluster) pace(r *run) {
 	c.timers.set(&r.failure, c.now+exponential(r.rng, max(c.faults.ReplicaMTBF/time.Duration(r.working), time.Microsecond)))
 }
 
-// foresee sets when the run completes at the rate it has now.
+// foresee sets when the run completes, or its phase does, at the rate it has now.
 func (c *Cluster) foresee(r *run) {
 	if rate := c.rate(r); rate > 0 {
 		r.complete.run = r
-		c.timers.set(&r.complete, c.now+duration(r.work-r.done, rate))
+		c.timers.set(&r.complete, c.now+duration(r.next()-r.done, rate))
 	} else {
 		c.timers.drop(&r.complete)
 	}
@@ -538,52 +561,4 @@ func (c *Cluster) finish(r *run) {
 		}
 	}
 	c.pace(r)
-}
-
-// nodeFault lets a node go with all that is on it, or come back.
-func (c *Cluster) nodeFault(i int) {
-	n := &c.nodes[i]
-	n.up = !n.up
-	if n.up {
-		n.fault.kind = nodeGone
-		c.timers.set(&n.fault, c.now+exponential(n.rng, c.faults.NodeMTBF))
-		c.say(dovetail.NodeUp{Node: n.Node})
-		return
-	}
-	mttr := c.faults.NodeMTTR
-	if mttr == 0 {
-		mttr = defaultMTTR
-	}
-	n.fault.kind = nodeBack
-	c.timers.set(&n.fault, c.now+exponential(n.rng, mttr))
-	c.vacate(i)
-	c.say(dovetail.NodeDown{Node: n.Name})
-}
-
-// vacate drops everything on a node that is gone. The event that the node is gone says so of all of it.
-func (c *Cluster) vacate(i int) {
-	for _, id := range slices.Sorted(maps.Keys(c.active)) {
-		r := c.active[id]
-		r.starting = slices.DeleteFunc(r.starting, func(t *timer) bool {
-			if t.cell.node != i {
-				return false
-			}
-			c.timers.drop(t)
-			t.cell.starting -= t.n
-			c.hold(t.cell, r, -t.n)
-			return true
-		})
-		for _, k := range r.cells {
-			if k.node == i {
-				c.lose(r, k, k.up)
-				k.want = 0
-			}
-		}
-	}
-	for _, t := range slices.Clone(c.timers.heap) {
-		if t.kind == stopped && t.cell.node == i {
-			t.cell.stopping -= t.n
-			c.timers.drop(t)
-		}
-	}
 }

@@ -12,7 +12,8 @@
 // instant is one turn, in the order of the workload. If the core asked to be woken, the first turn then ends with a Tick. Same
 // options and same workload: same journal, byte for byte. TestSimEqualsLive compares it with the daemon's.
 //
-// Runs on the same nodes may hold each other up (Interference): then whatever changes one run changes when its neighbours complete,
-// from that instant on. Whoever learns from what happens takes part through Options.After: what it has to say after a turn is a
+// Runs on the same nodes may hold each other up (Interference), or share what the nodes have (Contention): then whatever changes one run,
+// a new phase included, changes when its neighbours complete, from that instant on. With contention the machines can say how they were used
+// in each period (Options.Measure); that comes before anything else that happens at the instant at which a period ends. Whoever learns from what happens takes part through Options.After: what it has to say after a turn is a
 // further turn at the same instant, before anything else happens.
 package sim

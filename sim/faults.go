@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/dovetail-sched/dovetail"
@@ -75,4 +77,52 @@ func stream(seed uint64, p purpose, number int64) *rand.Rand {
 // exponential draws a time with this mean, in whole microseconds, at least 1.
 func exponential(r *rand.Rand, mean time.Duration) int64 {
 	return max(1, int64(r.ExpFloat64()*float64(mean.Microseconds())))
+}
+
+// nodeFault lets a node go with all that is on it, or come back.
+func (c *Cluster) nodeFault(i int) {
+	n := &c.nodes[i]
+	n.up = !n.up
+	if n.up {
+		n.fault.kind = nodeGone
+		c.timers.set(&n.fault, c.now+exponential(n.rng, c.faults.NodeMTBF))
+		c.say(dovetail.NodeUp{Node: n.Node})
+		return
+	}
+	mttr := c.faults.NodeMTTR
+	if mttr == 0 {
+		mttr = defaultMTTR
+	}
+	n.fault.kind = nodeBack
+	c.timers.set(&n.fault, c.now+exponential(n.rng, mttr))
+	c.vacate(i)
+	c.say(dovetail.NodeDown{Node: n.Name})
+}
+
+// vacate drops everything on a node that is gone. The event that the node is gone says so of all of it.
+func (c *Cluster) vacate(i int) {
+	for _, id := range slices.Sorted(maps.Keys(c.active)) {
+		r := c.active[id]
+		r.starting = slices.DeleteFunc(r.starting, func(t *timer) bool {
+			if t.cell.node != i {
+				return false
+			}
+			c.timers.drop(t)
+			t.cell.starting -= t.n
+			c.hold(t.cell, r, -t.n)
+			return true
+		})
+		for _, k := range r.cells {
+			if k.node == i {
+				c.lose(r, k, k.up)
+				k.want = 0
+			}
+		}
+	}
+	for _, t := range slices.Clone(c.timers.heap) {
+		if t.kind == stopped && t.cell.node == i {
+			t.cell.stopping -= t.n
+			c.timers.drop(t)
+		}
+	}
 }

@@ -24,9 +24,13 @@ type Interference interface {
 type presence struct {
 	run *run
 	n   int
+
+	held    dovetail.Resources // by these replicas
+	speed   float64            // with a Contention: what the node allows, relative to the usual pace; 0: it does not work
+	stalled float64            // the share of time in which it stands still for the disk
 }
 
-// finest is by how much the units of a run's work are finer, at most, with an Interference, so that its rate can be divided.
+// finest is by how much the units of a run's work are finer, at most, with an Interference or a Contention, so that its rate can be divided.
 const finest = 1 << 20
 
 // Interfere lets runs hold each other up from now on. It must be called before the first run is admitted.
@@ -39,7 +43,7 @@ func (c *Cluster) toDo(j *trace.Job) (todo, fine int64, err error) {
 		return 0, 0, dovetail.Errorf(dovetail.Invalid, "%v", err)
 	}
 	fine = 1
-	if c.interference != nil {
+	if c.coupled() {
 		for fine < finest && todo <= math.MaxInt64/4 {
 			todo, fine = 2*todo, 2*fine
 		}
@@ -47,21 +51,22 @@ func (c *Cluster) toDo(j *trace.Job) (todo, fine int64, err error) {
 	return todo, fine, nil
 }
 
-// hindered returns what is left of a rate in finer units; something, if it was anything.
+// hindered returns what becomes of a rate in finer units; something, if it was anything.
 func (r *run) hindered(rate int64) int64 {
 	rate *= r.fine
-	if r.slowed <= 1 || rate == 0 {
+	if r.slowed == 0 || r.slowed == 1 || rate == 0 {
 		return rate
 	}
 	return max(1, int64(float64(rate)/r.slowed))
 }
 
-// welcome notes that n more replicas of a run are at work on the node; fewer, if n is negative.
-func (n *node) welcome(r *run, more int) {
+// welcome notes that so many more replicas of a run are at work on the node, each of which holds this; fewer, if it is negative.
+func (n *node) welcome(r *run, more int, each dovetail.Resources) {
 	i, ok := slices.BinarySearchFunc(n.tenants, r, comparePresence)
 	if !ok {
 		n.tenants = slices.Insert(n.tenants, i, presence{run: r})
 	}
+	n.tenants[i].held = n.tenants[i].held.Plus(each.Times(more))
 	if n.tenants[i].n += more; n.tenants[i].n == 0 {
 		n.tenants = slices.Delete(n.tenants, i, i+1)
 	}
@@ -72,6 +77,9 @@ func comparePresence(p presence, r *run) int { return cmp.Compare(p.run.id, r.id
 // disturb brings the slowdown of a run and of its neighbours up to date after a change of it: of those that are on its nodes now,
 // and of those on nodes that it has left. The caller has accrued the run; what neighbours did so far counts at their old rates.
 func (c *Cluster) disturb(r *run) {
+	if c.contention != nil {
+		c.each(r, c.divide)
+	}
 	r.slowed = c.slow(r)
 	var others []*run
 	for _, k := range r.cells {
@@ -91,13 +99,40 @@ func (c *Cluster) disturb(r *run) {
 			c.foresee(o)
 		}
 	}
+	if c.period > 0 {
+		c.each(r, c.consume)
+		if c.contention.Straggler > 0 { // a neighbour may now wait elsewhere, too
+			for _, o := range others {
+				c.each(o, c.consume)
+			}
+		}
+	}
 }
 
-// slow returns 1 + Σ Slowdown·share of a run, summed in order of its neighbours.
+// each calls f for every node of which the run holds something, or did; perhaps more than once.
+func (c *Cluster) each(r *run, f func(node int)) {
+	for _, k := range r.cells {
+		f(k.node)
+	}
+}
+
+// slow returns what a time of 1 takes a run: 1 + Σ Slowdown·share, summed in order of its neighbours, by the speed that contention leaves it.
 func (c *Cluster) slow(r *run) float64 {
 	if !r.works() {
 		return 1
 	}
+	slowed := 1.0
+	if c.interference != nil {
+		slowed = c.hinder(r)
+	}
+	if c.contention != nil {
+		slowed /= c.speed(r)
+	}
+	return slowed
+}
+
+// hinder returns 1 + Σ Slowdown·share of a run.
+func (c *Cluster) hinder(r *run) float64 {
 	nodes, before := 0, -1
 	beside := c.beside[:0]
 	for _, node := range r.homes() {

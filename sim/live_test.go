@@ -73,6 +73,12 @@ func live(t *testing.T, o sim.Options, jobs []trace.Job) []string {
 		t.Fatal(err)
 	}
 	cluster.Interfere(o.Interference)
+	if err := cluster.Contend(o.Contention); err != nil {
+		t.Fatal(err)
+	}
+	if o.Measure {
+		cluster.Measure(time.Duration(o.Config.Colocation.Period))
+	}
 	m := &machines{cluster: cluster, told: make(chan struct{}, 1)}
 	store := mem.New()
 	e, err := engine.Open(t.Context(), engine.Options{Config: o.Config, Store: store, Backend: m})
@@ -206,6 +212,10 @@ func TestSimEqualsLive(t *testing.T) {
 		{"sjf-3d", "eager", func(o *sim.Options) { o.Faults = faults }},
 		{"sjf", "flexible", func(o *sim.Options) {
 			o.Faults, o.Interference = faults, byClass{"app-1": {0.5, 1}, "app-2": {0, 2}, "app-3": {1.5, 0}, "app-5": {0.3, 0.1}}
+		}},
+		{"hrrn", "malleable", func(o *sim.Options) {
+			o.Faults, o.Contention, o.Measure = faults, contended(0.5), true
+			o.Config.Colocation.Period = dovetail.Duration(20 * time.Second)
 		}},
 		{"srpt", "flexible", func(o *sim.Options) {
 			o.Config.Regrow, o.Model = dovetail.Duration(7*time.Second), sim.Curve{Serial: 0.1}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -30,6 +31,8 @@ type Options struct {
 	Progress   func(submitted, ended int, at time.Duration) // called now and then; may be nil
 
 	Interference Interference // between runs on the same nodes; nil: none
+	Contention   *Contention  // of runs on the same nodes for what these have; nil: none
+	Measure      bool         // with a Contention: tell the core how nodes were used, every Config.Colocation.Period
 
 	// After is called after each turn, with what it changed; may be nil. The events that it returns are taken in a further turn
 	// at the same instant, after which it is called again. That is how a learner takes part (package learn). With a Store that
@@ -51,7 +54,9 @@ func Play(ctx context.Context, o Options, jobs []trace.Job) (*report.Schedule, e
 	if err != nil {
 		return nil, err
 	}
-	cluster.Interfere(o.Interference)
+	if err := o.couple(cluster); err != nil {
+		return nil, err
+	}
 	p := newPlayer(o, core, cluster, Epoch(), jobs)
 	// As the daemon begins: the configuration is recorded, then what the back-end reports, and only then is anything decided.
 	p.turner.Hold(true)
@@ -66,6 +71,21 @@ func Play(ctx context.Context, o Options, jobs []trace.Job) (*report.Schedule, e
 		return nil, err
 	}
 	return p.play(ctx)
+}
+
+// defaultPeriod is what Colocation.Period stands for if it is 0.
+const defaultPeriod = time.Minute
+
+// couple lets the runs of a cluster affect each other as the options say.
+func (o *Options) couple(c *Cluster) error {
+	c.Interfere(o.Interference)
+	if err := c.Contend(o.Contention); err != nil {
+		return err
+	}
+	if o.Measure {
+		c.Measure(time.Duration(cmp.Or(o.Config.Colocation.Period, dovetail.Duration(defaultPeriod))))
+	}
+	return nil
 }
 
 // player is one play in progress.

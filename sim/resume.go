@@ -55,7 +55,9 @@ func Resume(ctx context.Context, o Options, from Present) (*report.Schedule, err
 	if err != nil {
 		return nil, err
 	}
-	cluster.Interfere(o.Interference)
+	if err := o.couple(cluster); err != nil {
+		return nil, err
+	}
 	live := core.Live(from.Now)
 	start := from.Now
 	for i := range live {
@@ -149,8 +151,12 @@ func (c *Cluster) Adopt(l *sched.Live, j *trace.Job) error {
 	} else {
 		r.endless = true
 	}
+	if err := c.plan(r); err != nil {
+		return err
+	}
 	c.runs[r.id] = r
 	r.done = share(r.work, l.Work, j.Work())
+	r.seek()
 	for i := range l.Cells {
 		if _, ok := c.byName[l.Cells[i].Node]; !ok {
 			return fmt.Errorf("run %d has replicas on node %q, which is not there", r.id, l.Cells[i].Node)

@@ -6,7 +6,8 @@ import "cmp"
 type kind uint8
 
 const (
-	nodeBack kind = iota
+	measured kind = iota // a period ends: how nodes were used
+	nodeBack
 	nodeGone
 	started // replicas that were told to start are up
 	stopped // replicas that were told to stop are down
