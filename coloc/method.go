@@ -2,7 +2,9 @@ package coloc
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 )
 
 // Candidate is a run that could start now.
@@ -20,15 +22,19 @@ type Share struct {
 
 // Scene is what a choice is made in.
 type Scene struct {
+	Now    time.Time   // up to which what was learned has faded; zero: it is as of when it was learned
 	Held   []Share     // nodes held by the runs in service, by class; a node counts for each run on it
 	Work   []Share     // left to do, waiting and in service, by class: node-seconds at the usual pace
 	Window []Candidate // in the order of the line; at least one
-	prices []float64   // … of work, by ID; nil: not asked for yet
+
+	wants  wants
+	prices prices
 }
 
 // Method is a way to use what is known.
 type Method struct {
-	Name string
+	Name   string
+	Placed bool // Weigh looks at the nodes of the candidates; otherwise they may be left out
 	// Weigh writes the probability of each run in the window to be the next one; they sum to 1.
 	Weigh func(b *Book, s *Scene, p []float64)
 	// Score returns how much a newcomer of a class is wanted on a node with these runs, in [0,1]; 0.5 for an empty node, or if nothing is known. nil: all
@@ -38,7 +44,12 @@ type Method struct {
 
 // Methods returns every method, by name.
 func Methods() []Method {
-	return []Method{{Name: "bandit"}, {Name: "greedy"}, {Name: "price"}, {Name: "random"}}
+	return []Method{
+		{Name: "bandit", Weigh: weighBandit, Score: scoreBandit},
+		{Name: "greedy", Weigh: weighGreedy, Score: scoreBandit},
+		{Name: "price", Placed: true, Weigh: weighPrice, Score: scorePrice},
+		{Name: "random", Weigh: weighRandom},
+	}
 }
 
 // Find returns the method with this name; the error lists the names there are.
@@ -51,4 +62,38 @@ func Find(name string) (Method, error) {
 		names = append(names, m.Name)
 	}
 	return Method{}, fmt.Errorf("unknown way to choose neighbours %q; expected one of %s", name, strings.Join(names, ", "))
+}
+
+// merged returns shares by class name, Strangers first, one for each class: sums over them do not depend on who came first.
+func (b *Book) merged(shares []Share) []Share {
+	sorted := slices.Clone(shares)
+	for i := range sorted {
+		if !b.has(sorted[i].ID) {
+			sorted[i].ID = Stranger
+		}
+	}
+	slices.SortStableFunc(sorted, func(x, y Share) int { return b.rank(x.ID) - b.rank(y.ID) })
+	merged := sorted[:0]
+	for _, s := range sorted {
+		if n := len(merged); n > 0 && merged[n-1].ID == s.ID {
+			merged[n-1].Amount += s.Amount
+		} else {
+			merged = append(merged, s)
+		}
+	}
+	return merged
+}
+
+// rank returns where a class of the book is by name, and −1 for Stranger.
+func (b *Book) rank(id ID) int {
+	if id == Stranger {
+		return -1
+	}
+	return b.classes[id].rank
+}
+
+// surely writes probability 1 for one run of the window.
+func surely(p []float64, pick int) {
+	clear(p)
+	p[pick] = 1
 }

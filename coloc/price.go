@@ -1,0 +1,176 @@
+package coloc
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+const (
+	mostKinds = 16  // that the linear program has: those with the most work
+	aloneRate = 1.1 // of a class on a node of its own, relative to its usual pace, if no run was seen there (models.md 5.4)
+)
+
+// prices is what a unit of work of each class is worth. It is computed once for a scene.
+type prices struct {
+	ready   bool
+	version int       // of the book
+	work    []Share   // that it was computed of
+	byID    []float64 // for each class of the book
+	other   float64   // of a Stranger
+}
+
+// priced returns the prices in a scene: the duals of pairing all the work that is left in as little time as possible. Up to 16 classes with the
+// most work make the linear program. Any other one costs what it would take to do a little of its work beside its best partner, at these
+// prices: min over partners b, itself included, of (1 − λ_b M[b,a]) / M[a,b].
+func (b *Book) priced(s *Scene) *prices {
+	l := &s.prices
+	if l.ready && l.version == b.version && slices.Equal(l.work, s.Work) {
+		return l
+	}
+	kinds := b.kinds(s.Work)
+	n := len(kinds)
+	m, work := make([]float64, n*n), make([]float64, n)
+	for i, a := range kinds {
+		work[i] = a.Amount
+		for j, c := range kinds {
+			m[i*n+j] = b.pace(a.ID, c.ID)
+		}
+	}
+	lambda, _ := pairs(m, work)
+	*l = prices{
+		ready: true, version: b.version, work: append(l.work[:0], s.Work...),
+		byID: slices.Grow(l.byID[:0], len(b.classes))[:len(b.classes)],
+	}
+	for _, id := range b.order {
+		l.byID[id] = b.margin(id, kinds, lambda)
+	}
+	l.other = b.margin(Stranger, kinds, lambda)
+	for i, k := range kinds {
+		if k.ID == Stranger {
+			l.other = lambda[i]
+		} else {
+			l.byID[k.ID] = lambda[i]
+		}
+	}
+	return l
+}
+
+// kinds returns the classes that the linear program has, by name.
+func (b *Book) kinds(work []Share) []Share {
+	kinds := slices.DeleteFunc(b.merged(work), func(w Share) bool { return !(w.Amount > 0) || math.IsInf(w.Amount, 1) })
+	if len(kinds) > mostKinds {
+		slices.SortStableFunc(kinds, func(x, y Share) int { return cmp.Compare(y.Amount, x.Amount) })
+		kinds = kinds[:mostKinds]
+		slices.SortFunc(kinds, func(x, y Share) int { return b.rank(x.ID) - b.rank(y.ID) })
+	}
+	return kinds
+}
+
+// margin returns the price of a class that the linear program does not have.
+func (b *Book) margin(id ID, kinds []Share, lambda []float64) float64 {
+	price := 1 / (2 * b.pace(id, id))
+	for i, k := range kinds {
+		price = min(price, max(0, 1-float64(lambda[i]*b.pace(k.ID, id)))/b.pace(id, k.ID))
+	}
+	return price
+}
+
+// of returns the price of a class.
+func (l *prices) of(b *Book, id ID) float64 {
+	if !b.has(id) {
+		return l.other
+	}
+	return l.byID[id]
+}
+
+// pace returns M[a, beside]: how fast runs of a class progress beside another one, which may be a Stranger.
+func (b *Book) pace(id, beside ID) float64 {
+	if !b.has(id) || !b.has(beside) {
+		return 1
+	}
+	return max(b.Rate(id, beside).Rate, slowest)
+}
+
+// alonePace returns how fast runs of a class progress on a node of their own.
+func (b *Book) alonePace(id ID) float64 {
+	if b.has(id) {
+		if r, ok := rateOf(b.classes[id].evidence, ""); ok && r.Runs > 0 {
+			return r.Rate
+		}
+	}
+	return aloneRate
+}
+
+// worth returns by how much price-weighted progress per time changes on a node if a newcomer joins the runs there: λ_a Π_r M[a,r] + Σ_r λ_r ρ_r (M[r,a] − 1),
+// where ρ_r is the product of M[r,·] over the other runs there. With one run that is λ_a M[a,b] + λ_b M[b,a] − λ_b of models.md 5.4; more of them slow each other
+// down as if independently. On an empty node it is λ_a times the pace alone.
+func (b *Book) worth(l *prices, newcomer ID, residents []ID) float64 {
+	price := l.of(b, newcomer)
+	if len(residents) == 0 {
+		return price * b.alonePace(newcomer)
+	}
+	own, change := price, 0.0
+	for i, r := range residents {
+		own *= b.pace(newcomer, r)
+		before := l.of(b, r)
+		for j, o := range residents {
+			if j != i {
+				before *= b.pace(r, o)
+			}
+		}
+		change += float64(before * (b.pace(r, newcomer) - 1))
+	}
+	return own + change
+}
+
+// weighPrice picks the run with the largest mean worth over its nodes; of equals the first in line. The weight of a run does not count: who is
+// passed over is due after a number of times.
+func weighPrice(b *Book, s *Scene, p []float64) {
+	l := b.priced(s)
+	pick, best := 0, math.Inf(-1)
+	for i := range s.Window {
+		c := &s.Window[i]
+		worth := 0.0
+		for _, residents := range c.Nodes {
+			worth += b.worth(l, c.ID, residents)
+		}
+		worth /= float64(max(len(c.Nodes), 1))
+		if worth > best {
+			pick, best = i, worth
+		}
+	}
+	surely(p, pick)
+}
+
+// scorePrice compares the worth of a newcomer on a node with that on an empty node, d being the difference: 0.5 + 0.5 d / (|d| + λ). A node with runs
+// beside which no run of its class, nor they beside one of it, was seen, is like an empty one.
+func scorePrice(b *Book, s *Scene, newcomer ID, residents []ID) float64 {
+	if len(residents) == 0 || !b.tried(newcomer, residents) {
+		return 0.5
+	}
+	l := b.priced(s)
+	d := b.worth(l, newcomer, residents) - b.worth(l, newcomer, nil)
+	if d == 0 {
+		return 0.5
+	}
+	return 0.5 + 0.5*d/(math.Abs(d)+l.of(b, newcomer))
+}
+
+// tried reports whether there is evidence of a newcomer and some of the runs on a node.
+func (b *Book) tried(newcomer ID, residents []ID) bool {
+	if !b.has(newcomer) {
+		return false
+	}
+	for _, r := range residents {
+		if !b.has(r) {
+			continue
+		}
+		_, ok := rateOf(b.classes[newcomer].evidence, b.classes[r].name)
+		_, of := rateOf(b.classes[r].evidence, b.classes[newcomer].name)
+		if ok || of {
+			return true
+		}
+	}
+	return false
+}
