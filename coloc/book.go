@@ -45,6 +45,7 @@ type class struct {
 	held     int
 	row      row
 	evidence *dovetail.Evidence
+	beside   []ID // for each of evidence.Rates: Stranger if that is alone, or not in the book
 }
 
 // New returns an empty book.
@@ -174,6 +175,11 @@ func (b *Book) link(from int, name string, id ID) {
 		if i, ok := c.row.find(name); ok {
 			c.row.prefs[i].id = id
 			c.row.refresh()
+		}
+		if c.evidence != nil {
+			if i, ok := findRate(c.evidence.Rates, name); ok {
+				c.beside[i] = id
+			}
 		}
 	}
 	for i := from; i < len(b.order); i++ {

@@ -99,7 +99,7 @@ func TestGoldenSequences(t *testing.T) {
 		b := New(dovetail.Colocation{Step: s.Gamma})
 		ids := kinds(b, s.N)
 		for i, e := range s.Events {
-			b.learn(at(i), []observation{{ids[int(e[0])], ids[int(e[1])], e[2], 1}})
+			b.learn(at(i), []observation{{int32(ids[int(e[0])]), int32(ids[int(e[1])]), e[2], 1}})
 		}
 		for i, running := range ids {
 			r := &b.classes[running].row

@@ -83,8 +83,19 @@ func (b *Book) Pair(now time.Time, e *dovetail.Evidence) error {
 	b.version++
 	c := &b.classes[id]
 	b.touch(now, &c.row)
-	c.evidence = copied(e)
+	b.setEvidence(c, e)
 	return nil
+}
+
+// setEvidence gives a class evidence, or none.
+func (b *Book) setEvidence(c *class, e *dovetail.Evidence) {
+	c.evidence, c.beside = copied(e), nil
+	if e == nil {
+		return
+	}
+	for i := range e.Rates {
+		c.beside = append(c.beside, b.Find(e.Rates[i].Beside))
+	}
 }
 
 // Recall replaces all that is known of these classes. An error names what is wrong; then nothing has changed. Times later than now count as now. If they are
@@ -161,7 +172,7 @@ func (b *Book) set(k *dovetail.KnownClass) {
 	}
 	c.row.refresh()
 	c.row.trim(rowFactor * b.limit())
-	c.evidence = k.Evidence
+	b.setEvidence(c, k.Evidence)
 	if c.held == 0 && !c.known() {
 		b.leave(id)
 	}
@@ -182,7 +193,7 @@ func (b *Book) Forget(now time.Time, class string) {
 	if class == "" {
 		for _, id := range b.order {
 			c := &b.classes[id]
-			c.row, c.evidence = row{seen: now, forgotten: now}, nil
+			c.row, c.evidence, c.beside = row{seen: now, forgotten: now}, nil, nil
 		}
 		return
 	}
@@ -197,11 +208,12 @@ func (b *Book) Forget(now time.Time, class string) {
 		}
 		if i, ok := findRate(c.evidence.Rates, class); ok {
 			c.evidence.Rates = slices.Delete(c.evidence.Rates, i, i+1)
+			c.beside = slices.Delete(c.beside, i, i+1)
 		}
 	}
 	if id := b.enter(class); id != Stranger {
 		c := &b.classes[id]
-		c.row, c.evidence = row{seen: now, forgotten: now}, nil
+		c.row, c.evidence, c.beside = row{seen: now, forgotten: now}, nil, nil
 	}
 }
 

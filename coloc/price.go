@@ -16,7 +16,9 @@ type prices struct {
 	ready   bool
 	version int       // of the book
 	work    []Share   // that it was computed of
-	byID    []float64 // for each class of the book
+	kinds   []Share   // that the linear program had
+	duals   []float64 // of these
+	byID    []float64 // for each class of the book; NaN: not asked for yet
 	other   float64   // of a Stranger
 }
 
@@ -39,13 +41,13 @@ func (b *Book) priced(s *Scene) *prices {
 	}
 	lambda, _ := pairs(m, work)
 	*l = prices{
-		ready: true, version: b.version, work: append(l.work[:0], s.Work...),
+		ready: true, version: b.version, work: append(l.work[:0], s.Work...), kinds: kinds, duals: lambda,
 		byID: slices.Grow(l.byID[:0], len(b.classes))[:len(b.classes)],
 	}
-	for _, id := range b.order {
-		l.byID[id] = b.margin(id, kinds, lambda)
+	for i := range l.byID {
+		l.byID[i] = math.NaN()
 	}
-	l.other = b.margin(Stranger, kinds, lambda)
+	l.other = b.margin(Stranger, l)
 	for i, k := range kinds {
 		if k.ID == Stranger {
 			l.other = lambda[i]
@@ -67,11 +69,11 @@ func (b *Book) kinds(work []Share) []Share {
 	return kinds
 }
 
-// margin returns the price of a class that the linear program does not have.
-func (b *Book) margin(id ID, kinds []Share, lambda []float64) float64 {
+// margin returns the price of a class that the linear program did not have.
+func (b *Book) margin(id ID, l *prices) float64 {
 	price := 1 / (2 * b.pace(id, id))
-	for i, k := range kinds {
-		price = min(price, max(0, 1-float64(lambda[i]*b.pace(k.ID, id)))/b.pace(id, k.ID))
+	for i, k := range l.kinds {
+		price = min(price, max(0, 1-float64(l.duals[i]*b.pace(k.ID, id)))/b.pace(id, k.ID))
 	}
 	return price
 }
@@ -81,6 +83,9 @@ func (l *prices) of(b *Book, id ID) float64 {
 	if !b.has(id) {
 		return l.other
 	}
+	if math.IsNaN(l.byID[id]) {
+		l.byID[id] = b.margin(id, l)
+	}
 	return l.byID[id]
 }
 
@@ -89,7 +94,11 @@ func (b *Book) pace(id, beside ID) float64 {
 	if !b.has(id) || !b.has(beside) {
 		return 1
 	}
-	return max(b.Rate(id, beside).Rate, slowest)
+	c := &b.classes[id]
+	if i := slices.Index(c.beside, beside); i >= 0 {
+		return max(c.evidence.Rates[i].Rate, slowest)
+	}
+	return 1
 }
 
 // alonePace returns how fast runs of a class progress on a node of their own.
@@ -163,12 +172,7 @@ func (b *Book) tried(newcomer ID, residents []ID) bool {
 		return false
 	}
 	for _, r := range residents {
-		if !b.has(r) {
-			continue
-		}
-		_, ok := rateOf(b.classes[newcomer].evidence, b.classes[r].name)
-		_, of := rateOf(b.classes[r].evidence, b.classes[newcomer].name)
-		if ok || of {
+		if b.has(r) && (slices.Contains(b.classes[newcomer].beside, r) || slices.Contains(b.classes[r].beside, newcomer)) {
 			return true
 		}
 	}
