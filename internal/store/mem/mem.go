@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/coloc"
 	"github.com/dovetail-sched/dovetail/engine"
-	"github.com/dovetail-sched/dovetail/internal/store"
 )
 
 // Store is an engine.Store and an engine.Reader. Any number of goroutines may use it. What is handed in and out is shared,
@@ -36,7 +36,7 @@ type Store struct {
 	suspended  map[dovetail.RunID]bool                // at some time
 	imported   []dovetail.Past                        // the first has the ID −1, the second −2, …
 	ended      []ending                               // runs and imported ones, in order
-	away       store.Away
+	away       coloc.Away
 }
 
 // ending says when a run ended, or an imported one.
@@ -61,7 +61,7 @@ func New() *Store {
 		placements: make(map[dovetail.RunID][]dovetail.Placement),
 		onNode:     make(map[string]map[dovetail.RunID]struct{}),
 		suspended:  make(map[dovetail.RunID]bool),
-		away:       make(store.Away),
+		away:       make(coloc.Away),
 	}
 }
 

@@ -167,13 +167,9 @@ func (s *Store) PutAway(ctx context.Context, classes ...string) ([]dovetail.Know
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	var found []dovetail.KnownClass
-	for _, class := range slices.Sorted(maps.Keys(s.away)) {
-		if len(classes) == 0 || slices.Contains(classes, class) {
-			found = append(found, s.away[class])
-		}
-	}
-	return found, nil
+	return slices.DeleteFunc(s.away.Classes(), func(k dovetail.KnownClass) bool {
+		return len(classes) > 0 && !slices.Contains(classes, k.Class)
+	}), nil
 }
 
 // beforePage reports whether a run ended before the time of the filter, or at it with a lower ID.

@@ -13,7 +13,7 @@ import (
 )
 
 // putAway keeps what is known of the classes that were put away, after it has taken out those that the records bring back or forget: as
-// store.Away does in memory. All of this is rare, so that nothing of it is prepared.
+// coloc.Away does in memory. All of this is rare, so that nothing of it is prepared.
 func (s *Store) putAway(ctx context.Context, c engine.Changes, _ *appNumbers) error {
 	for _, r := range c.Records {
 		var err error
