@@ -98,15 +98,17 @@ func freeShare(n *Node) int64 {
 
 // Space is the nodes of a cluster and what is free on them. Nodes are numbered from 0 in the order they were added.
 type Space struct {
-	order Order
-	nodes []Node
-	tree  []vertex // heap layout, leaves from len(tree)/2 on
-	stale []int    // nodes whose leaves are out of date; each once
-	isOld []bool   // … per node
-	heap  []candidate
-	spots []Spot // what Place returned last
-	free  dovetail.Resources
-	grown int64 // see Grown
+	order   Order
+	nodes   []Node
+	tree    []vertex // heap layout, leaves from len(tree)/2 on
+	stale   []int    // nodes whose leaves are out of date; each once
+	isOld   []bool   // … per node
+	heap    []candidate
+	spots   []Spot   // what Place returned last
+	options []option // memory of placing by taste
+	peaks   []peak
+	free    dovetail.Resources
+	grown   int64 // see Grown
 }
 
 // vertex summarises a subtree: an upper bound of what is free on one of its open nodes, and the best key among those.

@@ -153,11 +153,11 @@ func TestRefusedSaysWhy(t *testing.T) {
 	}
 	s.Update(1, func(n *Node) { n.Cordoned = true })
 	s.Add(Node{Capacity: dovetail.Resources{9000, 10}, Up: true, Labels: map[string]string{"disk": "ssd"}})
-	got := fmt.Sprint(s.Refused(&Shape{Each: dovetail.Resources{2000, 1}, Nodes: map[string]string{"disk": "ssd"}}))
+	got := fmt.Sprint(s.Refused(&Shape{Each: dovetail.Resources{2000, 1}, Nodes: map[string]string{"disk": "ssd"}}, nil))
 	if want := "map[cordoned:1 without label disk=ssd:1]"; got != want {
 		t.Errorf("refused %s, want %s", got, want)
 	}
-	if got, want := fmt.Sprint(s.Refused(&Shape{Each: dovetail.Resources{2000, 1}})), "map[cordoned:1 too little cpu:1]"; got != want {
+	if got, want := fmt.Sprint(s.Refused(&Shape{Each: dovetail.Resources{2000, 1}}, nil)), "map[cordoned:1 too little cpu:1]"; got != want {
 		t.Errorf("refused %s, want %s", got, want)
 	}
 }

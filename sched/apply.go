@@ -72,7 +72,18 @@ func (c *Core) apply(now time.Time, e dovetail.Event) error {
 		return c.decided(now, &e.Plan)
 	case dovetail.Fitted:
 		return c.fitted(&e.Outlook, now)
-	case dovetail.Imported, dovetail.Tick, dovetail.Used, dovetail.Paired, dovetail.Recalled, dovetail.Forgotten:
+	case dovetail.Used:
+		c.used(now, &e)
+		return nil
+	case dovetail.Paired:
+		return c.paired(now, &e.Evidence)
+	case dovetail.Recalled:
+		return c.recalled(now, e.Classes)
+	case dovetail.Forgotten:
+		c.taught++
+		c.book.Forget(now, e.Class)
+		return nil
+	case dovetail.Imported, dovetail.Tick:
 		return nil
 	}
 	return dovetail.Errorf(dovetail.Invalid, "event %T is not known", e)
@@ -101,7 +112,9 @@ func (c *Core) submitted(now time.Time, spec *dovetail.Run) error {
 	}
 	c.next = spec.ID + 1
 	c.runs[r.id] = r
+	c.join(r)
 	c.size(r)
+	r.weigh()
 	c.queue(r, now)
 	return nil
 }
@@ -209,6 +222,7 @@ func (c *Core) up(now time.Time, e dovetail.ReplicasUp) error {
 	c.accrue(r, now)
 	k.up += e.N
 	r.comps[e.Component].up[k.class] += e.N
+	c.dwell(r, k.node, 0, e.N, now)
 	c.progressed(r, now)
 	return nil
 }
@@ -265,6 +279,7 @@ func (c *Core) fall(r *run, ci int, k *cell, n, ups, readies int, exit dovetail.
 	r.live -= n
 	p.up[cl] -= ups
 	p.ready[cl] -= readies
+	c.dwell(r, node, -n, -ups, now)
 	c.room[node] = c.room[node].Plus(r.app.shapes[ci].Each.Times(n))
 	died := k.told - k.live // more than were asked to stop are gone
 	if died > 0 {
@@ -356,6 +371,7 @@ func (c *Core) settleRun(r *run, now time.Time) {
 func (c *Core) end(r *run, now time.Time) {
 	r.state, r.reason, r.ended = dovetail.Ended, dovetail.NoReason, now
 	r.close()
+	r.settle()
 	if i, ok := slices.BinarySearchFunc(c.aimed, r.id, byID); ok {
 		c.aimed = slices.Delete(c.aimed, i, i+1)
 	}
@@ -373,7 +389,9 @@ func (c *Core) end(r *run, now time.Time) {
 		c.serving = slices.Delete(c.serving, i, i+1)
 		c.unserve(r)
 		c.part(r)
+		c.retire(r.kind)
 	}
+	c.quit(r)
 	c.gone = append(c.gone, r)
 }
 
@@ -469,6 +487,9 @@ func (c *Core) grant(r *run, ci int, cl class, node, delta int) *cell {
 		r.elastic += delta
 		n := r.app.shapes[ci].Each.Times(delta)
 		c.loose, c.looseOn[node] = c.loose.Plus(n), c.looseOn[node].Plus(n)
+	}
+	if c.keeps && delta != 0 {
+		c.lodge(r, node, delta)
 	}
 	c.crave(r)
 	c.await(r)

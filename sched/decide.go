@@ -8,6 +8,7 @@ import (
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/alloc"
+	"github.com/dovetail-sched/dovetail/coloc"
 	"github.com/dovetail-sched/dovetail/place"
 )
 
@@ -50,6 +51,14 @@ type draft struct {
 	held    *reservation // its reservation, once somebody asked
 	asked   bool         // … somebody did
 	spends  *run         // was let by for what is spare besides
+
+	window  window
+	scene   coloc.Scene // what a choice is made in
+	staged  bool        // … its work is that of this decision
+	draws   []drawn
+	casts   int  // how often was drawn
+	lenient bool // a run of the window is offered: if it cannot start, others may
+	palate  palate
 }
 
 // step is one change of a grant.
@@ -75,7 +84,7 @@ func (c *Core) Decide(now time.Time) dovetail.Plan {
 		d.allocate()
 	}
 	d.bereaved()
-	plan := dovetail.Plan{At: now, Ends: d.ends, Assign: d.assigns(), Choices: d.picked()}
+	plan := dovetail.Plan{At: now, Ends: d.ends, Assign: d.assigns(), Choices: d.picked(), Draws: d.written()}
 	for _, r := range d.ended {
 		if r.live > 0 {
 			d.actions = append(d.actions, dovetail.StopRun{Run: r.id})
@@ -105,7 +114,7 @@ func (c *Core) draft(now time.Time) *draft {
 	if d.c == nil {
 		*d = draft{c: c, round: 1}
 	}
-	d.now, d.walk, d.whole, d.behind = now, c.walk, false, false
+	d.now, d.walk, d.whole, d.behind, d.staged = now, c.walk, false, false, false
 	return d
 }
 
@@ -144,6 +153,7 @@ func (d *draft) back(mark int) {
 func (d *draft) undo() {
 	d.back(0)
 	d.unpickAll()
+	d.unmade()
 	for _, r := range d.tried {
 		for ci := range r.comps {
 			r.comps[ci].prune()
@@ -317,13 +327,16 @@ func (d *draft) block(w *run) bool {
 	w.comps = nil
 	d.passed = true
 	d.unpick(w)
-	if !d.varies(w) {
+	if !d.varies(w) && !d.c.touchy(w) {
 		w.app.failed = d.round
 	}
 	d.because(w, dovetail.NoCapacity)
 	d.looked++
-	if d.c.order.Reserves && d.looked == 1 {
+	if d.c.order.Reserves && d.head == nil {
 		d.head = w
+	}
+	if d.lenient {
+		return !d.window.due
 	}
 	return d.c.order.Backfill && d.looked < backfillDepth && !d.c.overdue(w, d.now)
 }
@@ -476,25 +489,27 @@ func (d *draft) idle(w *run) bool {
 
 // waiting yields the waiting runs whose core would fit the empty cluster, in order.
 func (d *draft) waiting() iter.Seq[*run] {
-	if d.skims() {
+	switch {
+	case d.c.method != nil:
+		return d.drawing
+	case d.skims():
 		return d.skim
 	}
 	return func(yield func(*run) bool) {
 		for w := range d.c.waiting(d.now) {
-			if w.chosen || w.ending || !d.mayEver(w) {
-				continue
-			}
-			if d.delays(w) {
-				if d.passBy(w) {
-					return
-				}
-				continue
-			}
-			if !yield(w) {
+			if !w.chosen && !w.ending && d.mayEver(w) && !d.offer(w, yield) {
 				return
 			}
 		}
 	}
+}
+
+// offer lets the allocator try a waiting run, unless that would delay one that has a reservation. It reports whether to go on.
+func (d *draft) offer(w *run, yield func(*run) bool) bool {
+	if d.delays(w) {
+		return !d.passBy(w)
+	}
+	return yield(w)
 }
 
 // mayEver reports whether a run's core would fit the open nodes, were they empty.

@@ -60,11 +60,12 @@ func (d *draft) dispatch() {
 		freeze := r.suspended && !r.sheds()
 		for ci := range r.comps {
 			may := !r.suspended && r.mayStart(ci)
+			guarded := c.strict() && (c.exclusive > 0 || c.touchy(r))
 			each := r.app.shapes[ci].Each
 			for i := range r.comps[ci].cells {
 				k := &r.comps[ci].cells[i]
 				n := min(k.told, k.want)
-				if may && k.want > k.told {
+				if may && k.want > k.told && !(guarded && c.lingers(r, k.node)) {
 					d.usedOn = append(d.usedOn, k.node)
 					more := each.Count(c.room[k.node].Minus(d.used[k.node]), k.want-k.told)
 					d.used[k.node] = d.used[k.node].Plus(each.Times(more))
@@ -122,6 +123,9 @@ func (c *Core) decided(now time.Time, p *dovetail.Plan) error {
 	}
 	for i := range p.Assign {
 		c.assign(&p.Assign[i], now)
+	}
+	for i := range p.Draws {
+		c.note(&p.Draws[i])
 	}
 	for i := range p.Choices {
 		c.crave(c.runs[p.Choices[i].Run])
@@ -216,6 +220,9 @@ func (c *Core) check(p *dovetail.Plan) error {
 		if _, k := c.find(a.Slot); !a.Elastic && k != nil && a.N < k.told {
 			return bad("%d takes core replicas from run %d", a.Run)
 		}
+	}
+	if x := c.misdrawn(p, ends); x != nil {
+		return bad("%d draws run %d, which does not start by it, or over runs that do not wait", x.Run)
 	}
 	if x := c.misfit(p, ends); x != nil {
 		return bad("%d chooses scale-out %d for run %d, which cannot have it", x.ScaleOut, x.Run)
@@ -327,6 +334,7 @@ func (c *Core) assign(a *dovetail.Assign, now time.Time) {
 		c.serving = slices.Insert(c.serving, i, r)
 		c.serve(r, now)
 		c.meet(r)
+		c.enrol(r.kind)
 		if r.app.spec.MaxRuntime > 0 {
 			c.limited = append(c.limited, r)
 		}
@@ -352,6 +360,7 @@ func (c *Core) tell(a *dovetail.RunReplicas, now time.Time) {
 		k.live += more
 		r.live += more
 		c.room[node] = c.room[node].Minus(r.app.shapes[a.Component].Each.Times(more))
+		c.dwell(r, node, more, 0, now)
 		if r.started.IsZero() {
 			c.begin(r, now)
 		}
@@ -360,7 +369,7 @@ func (c *Core) tell(a *dovetail.RunReplicas, now time.Time) {
 	k.told = a.N
 	if r.frozen != a.Frozen {
 		c.accrue(r, now)
-		r.frozen = a.Frozen
+		c.freeze(r, a.Frozen, now)
 	}
 	r.comps[a.Component].tidy(classOf(a.Elastic), node)
 	c.touch(r)

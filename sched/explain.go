@@ -36,7 +36,7 @@ func (c *Core) Explain(id dovetail.RunID, now time.Time) (dovetail.Explanation, 
 	if d.varies(r) {
 		d.aim(r)
 	}
-	c.needs(&x, r)
+	d.needs(&x, r)
 	x.Code = d.code(r, x.Behind)
 	if x.Code != dovetail.OnHold && x.Code != dovetail.NoNode {
 		x.Unblock = d.unblock(r)
@@ -65,20 +65,21 @@ func (c *Core) position(x *dovetail.Explanation, r *run, now time.Time) {
 }
 
 // needs fills in what the run asks for, and how much of it fits now, component by component.
-func (c *Core) needs(x *dovetail.Explanation, r *run) {
+func (d *draft) needs(x *dovetail.Explanation, r *run) {
+	c := d.c
 	for ci := range r.app.shapes {
 		comp, sh := &r.app.spec.Components[ci], &r.app.shapes[ci]
 		n := c.first(r, ci)
 		if n == 0 {
 			continue
 		}
-		spots := c.space.Place(sh, n)
+		spots := d.place(r, ci, n)
 		for _, s := range spots {
 			c.space.Take(s.Node, sh.Each, -s.N)
 		}
 		need := dovetail.Need{Component: comp.Name, N: n, Each: comp.Resources, Fits: count(spots)}
 		if need.Fits < need.N {
-			need.Refused = c.space.Refused(sh)
+			need.Refused = c.space.Refused(sh, d.c.refusal(r))
 		}
 		x.Needs = append(x.Needs, need)
 	}

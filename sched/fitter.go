@@ -21,14 +21,14 @@ func (f fitter) Core(r *run) bool {
 			if n <= 0 {
 				continue
 			}
-			sh := &r.app.shapes[ci]
-			if f.isFull(r.app, ci) {
+			touchy := f.c.touchy(r)
+			if f.isFull(r.app, ci) && !touchy {
 				return false
 			}
-			spots := f.c.space.Place(sh, n)
+			spots := f.place(r, ci, n)
 			f.note(r, ci, core, spots)
 			if n -= count(spots); n > 0 {
-				f.setFull(r.app, ci, n == r.app.spec.Components[ci].Count && len(spots) == 0)
+				f.setFull(r.app, ci, n == r.app.spec.Components[ci].Count && len(spots) == 0 && !touchy)
 				return false
 			}
 		}
@@ -51,7 +51,7 @@ func (f fitter) mayFit(r *run) bool {
 // gets its ceiling by it.
 func (d *draft) lacksRoom(r *run) bool {
 	a, varies := r.app, d.varies(r)
-	if !varies && (a.failed == d.round || a.shut == d.c.space.Grown()) || !a.need.Fits(d.c.space.Free()) {
+	if !varies && (a.failed == d.round && !d.c.touchy(r) || a.shut == d.c.space.Grown()) || !a.need.Fits(d.c.space.Free()) {
 		return true
 	}
 	if varies {
@@ -85,12 +85,14 @@ func (f fitter) CoreBy(r, victim *run) bool {
 	if !f.enough(r, victim) {
 		return false
 	}
+	if f.c.strict() && clash(r, victim) {
+		return f.coreInstead(r, victim)
+	}
 	ok := f.Try(func() bool {
 		for ci := range r.comps {
-			sh := &r.app.shapes[ci]
 			n := r.lacks(ci)
 			if n > 0 {
-				spots := f.c.space.Place(sh, n)
+				spots := f.place(r, ci, n)
 				f.note(r, ci, core, spots)
 				n -= count(spots)
 			}
@@ -109,6 +111,37 @@ func (f fitter) CoreBy(r, victim *run) bool {
 		f.forget()
 	}
 	return ok
+}
+
+// coreInstead does as CoreBy for a victim that r must not share a node with: it gives up all of its elastic replicas, and gets those back
+// that are not in the way.
+func (f fitter) coreInstead(r, victim *run) bool {
+	ok := f.Try(func() bool {
+		giveBack := f.Strip(victim)
+		for ci := range r.comps {
+			n := max(0, r.lacks(ci))
+			spots := f.place(r, ci, n)
+			f.note(r, ci, core, spots)
+			if count(spots) < n {
+				return false
+			}
+		}
+		giveBack()
+		return true
+	})
+	if ok {
+		f.again = true
+		f.forget()
+	}
+	return ok
+}
+
+// place takes room for up to n replicas of a component, as the run wants it, and returns where.
+func (d *draft) place(r *run, ci, n int) []place.Spot {
+	if t := d.taste(r); t != nil {
+		return d.c.space.PlaceBy(&r.app.shapes[ci], n, t)
+	}
+	return d.c.space.Place(&r.app.shapes[ci], n)
 }
 
 // enough reports whether each component of what r's core lacks would fit by itself if the elastic replicas of victim were gone.
@@ -160,7 +193,7 @@ func (f fitter) evict(r *run, ci int, cl class, n int, victim *run) int {
 	for vi := range victim.comps {
 		for i := range victim.comps[vi].cells {
 			k := &victim.comps[vi].cells[i]
-			if k.class != elastic || k.want == 0 || !f.admits(sh, k.node) {
+			if k.class != elastic || k.want == 0 || !f.admits(r, ci, k.node) {
 				continue
 			}
 			free := f.c.space.Node(k.node).Free
@@ -196,7 +229,7 @@ func (f fitter) evictAll(r *run, ci int, cl class, n int, victim *run) int {
 	var nodes []int
 	for vi := range victim.comps {
 		for _, k := range victim.comps[vi].cells {
-			if k.class != elastic || k.want == 0 || !f.admits(sh, k.node) {
+			if k.class != elastic || k.want == 0 || !f.admits(r, ci, k.node) {
 				continue
 			}
 			if _, ok := freed[k.node]; !ok {
@@ -220,9 +253,9 @@ func (f fitter) evictAll(r *run, ci int, cl class, n int, victim *run) int {
 	return 0
 }
 
-// admits reports whether a node takes new replicas of this shape at all.
-func (f fitter) admits(sh *place.Shape, node int) bool {
-	return f.c.space.Node(node).Admits(sh)
+// admits reports whether a node takes new replicas of a component at all, room aside.
+func (f fitter) admits(r *run, ci, node int) bool {
+	return f.c.space.Node(node).Admits(&r.app.shapes[ci]) && !f.c.refuses(r, node)
 }
 
 // Grow gives r elastic replicas, as many as it can use and as fit. It reports whether r now has all it can use. A run that
@@ -252,11 +285,11 @@ func (f fitter) grow(r *run) bool {
 		if n <= 0 {
 			continue
 		}
-		if !f.isFull(r.app, ci) {
-			spots := f.c.space.Place(&r.app.shapes[ci], n)
+		if touchy := f.c.touchy(r); touchy || !f.isFull(r.app, ci) {
+			spots := f.place(r, ci, n)
 			f.note(r, ci, elastic, spots)
 			n -= count(spots)
-			f.setFull(r.app, ci, n > 0)
+			f.setFull(r.app, ci, n > 0 && !touchy)
 		}
 		all = all && n == 0
 	}
@@ -277,7 +310,7 @@ func (f fitter) Strip(victim *run) func() {
 	return func() {
 		for _, s := range taken {
 			each := victim.app.shapes[s.ci].Each
-			if n := each.Count(f.c.space.Node(s.node).Free, -s.delta); n > 0 {
+			if n := each.Count(f.c.space.Node(s.node).Free, -s.delta); n > 0 && !f.c.refuses(victim, s.node) {
 				f.shift(victim, s.ci, elastic, s.node, n)
 			}
 		}

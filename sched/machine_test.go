@@ -3,6 +3,7 @@ package sched
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/alloc"
+	"github.com/dovetail-sched/dovetail/coloc"
 	"github.com/dovetail-sched/dovetail/place"
 	"github.com/dovetail-sched/dovetail/policy"
 )
@@ -54,7 +56,65 @@ func genConfig(t *rapid.T) dovetail.Config {
 		Regrow:           dovetail.Duration(rapid.SampledFrom([]time.Duration{0, 10 * time.Second}).Draw(t, "regrow")),
 		Replan:           dovetail.Duration(rapid.SampledFrom([]time.Duration{0, time.Second, 5 * time.Second}).Draw(t, "replan")),
 		Place:            rapid.SampledFrom(places).Draw(t, "place"),
+		Colocation:       genColocation(t),
 	}
+}
+
+// genColocation draws from every method to choose neighbours that there is, and from none.
+func genColocation(t *rapid.T) dovetail.Colocation {
+	chooses := []string{"", ""}
+	for _, m := range coloc.Methods() {
+		chooses = append(chooses, m.Name)
+	}
+	return dovetail.Colocation{
+		Choose:   rapid.SampledFrom(chooses).Draw(t, "choose"),
+		Window:   rapid.IntRange(0, 6).Draw(t, "window"),
+		Passes:   rapid.IntRange(0, 3).Draw(t, "passes"),
+		Step:     rapid.SampledFrom([]float64{0, .5}).Draw(t, "step"),
+		Slowdown: rapid.SampledFrom([]float64{0, 0, 1.2}).Draw(t, "slowdown"),
+		HalfLife: dovetail.Duration(rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "halfLife")),
+		Classes:  rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "classes"),
+		Seed:     uint64(rapid.IntRange(0, 3).Draw(t, "seed")),
+	}
+}
+
+// genAffinity draws what an application says of its neighbours: mostly nothing.
+func genAffinity(t *rapid.T) *dovetail.Affinity {
+	if rapid.IntRange(0, 3).Draw(t, "affinity") > 0 {
+		return nil
+	}
+	x := &dovetail.Affinity{Exclusive: rapid.IntRange(0, 3).Draw(t, "exclusive") == 0}
+	for range rapid.IntRange(0, 1).Draw(t, "avoid") {
+		x.Avoid = append(x.Avoid, genClass(t))
+	}
+	for range rapid.IntRange(0, 1).Draw(t, "prefer") {
+		x.Prefer = append(x.Prefer, genClass(t))
+	}
+	return x
+}
+
+// genUse draws what was measured of the nodes: possible values, and others.
+func genUse(t *rapid.T) dovetail.Used {
+	e := dovetail.Used{Period: dovetail.Duration(rapid.SampledFrom([]time.Duration{0, time.Millisecond, time.Second, time.Hour}).Draw(t, "period"))}
+	for _, name := range []string{"n1", "n2", "n3", "n7", "n9"} {
+		e.Nodes = append(e.Nodes, dovetail.NodeUse{
+			Node: name, CPU: rapid.SampledFrom([]float64{0, .3, 1, 4, math.NaN()}).Draw(t, "cpu"), Wait: rapid.SampledFrom([]float64{0, .2, 1, -1}).Draw(t, "wait"),
+			Disk: rapid.SampledFrom([]float64{0, .5}).Draw(t, "disk"), Net: rapid.SampledFrom([]float64{0, 1}).Draw(t, "net"),
+		})
+	}
+	return e
+}
+
+// genEvidence draws what finished runs say of a class.
+func genEvidence(t *rapid.T) dovetail.Evidence {
+	e := dovetail.Evidence{Class: genClass(t), Runs: rapid.IntRange(1, 9).Draw(t, "runs"), Until: epoch}
+	for _, beside := range []string{"", "a", "b", "c"} {
+		if rapid.Bool().Draw(t, "beside") {
+			rate := rapid.SampledFrom([]float64{.3, .8, 1, 1.2}).Draw(t, "rate")
+			e.Rates = append(e.Rates, dovetail.Rate{Beside: beside, Rate: rate, Low: .8 * rate, High: 1.2 * rate, Runs: e.Runs, Seconds: 100})
+		}
+	}
+	return e
 }
 
 func genApp(t *rapid.T) *dovetail.Application {
@@ -70,6 +130,7 @@ func genApp(t *rapid.T) *dovetail.Application {
 			Confidence: rapid.SampledFrom([]float64{0, .5, .9, .99}).Draw(t, "confidence"),
 		}
 	}
+	a.Colocation = genAffinity(t)
 	if rapid.IntRange(0, 9).Draw(t, "finishBy") == 0 {
 		by := epoch.Add(time.Duration(rapid.IntRange(0, 300).Draw(t, "by")) * time.Second)
 		a.FinishBy = &by
@@ -240,6 +301,9 @@ func (w *world) check(t *rapid.T) {
 			if st.Choice != nil && st.Choice.Closed == "" {
 				t.Fatalf("run %d ended and its choice is open", st.ID)
 			}
+			if st.Draw != nil && st.Draw.Closed == "" {
+				t.Fatalf("run %d ended and its draw is open", st.ID)
+			}
 			w.ended[st.ID] = st.Outcome
 		}
 	}
@@ -292,7 +356,7 @@ func (w *world) someRun(t *rapid.T) dovetail.RunID {
 // step does one random thing.
 func (w *world) step(t *rapid.T) {
 	w.now = w.now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 1000, 7000, 40000}).Draw(t, "ms")) * time.Millisecond)
-	switch rapid.IntRange(0, 21).Draw(t, "step") {
+	switch rapid.IntRange(0, 25).Draw(t, "step") {
 	case 0, 1, 2, 3:
 		w.submitted++
 		app := genApp(t)
@@ -342,9 +406,27 @@ func (w *world) step(t *rapid.T) {
 		}
 	case 20, 21:
 		w.must(t, dovetail.Fitted{Outlook: genOutlook(t)})
+	case 22, 23:
+		w.must(t, genUse(t))
+	case 24:
+		w.must(t, dovetail.Paired{Evidence: genEvidence(t)})
+	case 25:
+		w.stepKnowledge(t)
 	}
 	if rapid.IntRange(0, 3).Draw(t, "batch") > 0 {
 		w.turn(t)
+	}
+}
+
+// stepKnowledge forgets something, or brings back what is known, or what cannot be.
+func (w *world) stepKnowledge(t *rapid.T) {
+	switch rapid.IntRange(0, 3).Draw(t, "what") {
+	case 0:
+		w.must(t, dovetail.Forgotten{Class: rapid.SampledFrom([]string{"", "a", "b", "none"}).Draw(t, "class")})
+	case 1:
+		_ = w.apply(t, dovetail.Recalled{Classes: []dovetail.KnownClass{{Class: "d", Goodness: math.NaN()}}})
+	default:
+		w.must(t, dovetail.Recalled{Classes: w.core.Neighbours()})
 	}
 }
 

@@ -85,6 +85,9 @@ func (c *Core) size(r *run) bool {
 			r.expected, r.cautious = duration(t.Quantile(.5)), duration(t.Quantile(cautiously))
 		}
 	}
+	if r.expected != was {
+		r.weigh()
+	}
 	return r.expected != was || r.cautious != cautious
 }
 

@@ -122,7 +122,13 @@ type run struct {
 	doneAt   time.Time
 	beside   []dovetail.Overlap // who is there now, if it has a choice that is reconsidered
 	lost     int                // replicas of the scaled component that the draft takes, net
-	machines []string           // classes of the nodes that held a replica, sorted
+	kind     *kind
+	load     int64 // of its kind's: replica-microseconds
+	draw     *dovetail.Draw
+	passes   int      // how often it was passed over by a draw
+	passed   *pass    // … the last time; nil: never
+	passing  int      // … in the draft
+	machines []string // classes of the nodes that held a replica, sorted
 
 	rank    key    // the last one computed
 	ranked  int    // the ranking it belongs to
@@ -345,6 +351,10 @@ func (r *run) status() dovetail.RunStatus {
 		Core: r.app.core, Elastic: r.elastic, ElasticMax: r.app.all.Replicas - r.app.core, Retries: r.retries,
 	}
 	s.InputSize, s.NodeClasses, s.Prediction, s.Choice = r.input(), r.machines, r.forecast, r.choice
+	s.Draw = r.draw
+	if r.state == dovetail.Queued {
+		s.Passes = r.passes
+	}
 	if t := r.ready; !t.IsZero() {
 		s.Ready = &t
 	}

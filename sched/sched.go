@@ -17,6 +17,7 @@ import (
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/alloc"
+	"github.com/dovetail-sched/dovetail/coloc"
 	"github.com/dovetail-sched/dovetail/place"
 	"github.com/dovetail-sched/dovetail/policy"
 )
@@ -76,12 +77,23 @@ type Core struct {
 	touched  []*run
 	gone     []*run // ended since Changed was called
 	strained []int  // nodes that may hold more than they should: they shrank, or are drained
+
+	book      *coloc.Book
+	method    *coloc.Method  // nil: the policy alone decides
+	taught    int64          // grows whenever what the book knows may have changed
+	kinds     []*kind        // job classes of the runs that have not ended, by name
+	keeps     bool           // it is noted who is granted something where
+	picky     int            // runs whose applications say something of their neighbours
+	exclusive int            // … that they want none
+	barred    map[string]int // … whom they avoid, and how many of them do
 }
 
 type node struct {
 	dovetail.Node
 	class    string // of machine: its label "class", else its capacity
 	draining bool
+	tenants  []tenant  // the runs that have something there, by ID
+	since    time.Time // the job classes there are what they are, and do what they do
 }
 
 // New returns the core of an empty cluster. A configuration that names an unknown policy, allocator or placement is a
@@ -96,6 +108,7 @@ func New(cfg dovetail.Config) (*Core, error) {
 		outlooks: make(map[string][]*dovetail.Outlook),
 		byClass:  make(map[string][]*run),
 		granted:  make(map[dovetail.Slot]int),
+		barred:   make(map[string]int),
 	}
 	if err := c.configure(cfg, time.Time{}); err != nil {
 		return nil, err
@@ -126,7 +139,11 @@ func (c *Core) configure(cfg dovetail.Config, now time.Time) error {
 	if cfg.Replan > 0 && time.Duration(cfg.Replan) < time.Second {
 		return dovetail.Errorf(dovetail.Invalid, "replan: is %s; expected 1s or more, as each period may cost a turn, or 0 for %s", cfg.Replan, replan)
 	}
+	if err := checkColocation(&cfg.Colocation); err != nil {
+		return err
+	}
 	c.cfg, c.order, c.share = cfg, order, share
+	c.colocate(cfg.Colocation)
 	c.version++ // what fits depends on the order of nodes
 	if c.space == nil {
 		c.space = place.NewSpace(spots)

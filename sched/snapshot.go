@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/coloc"
 	"github.com/dovetail-sched/dovetail/place"
 )
 
@@ -28,12 +29,16 @@ type (
 		Apps    []*dovetail.Application `json:"apps"`
 		Runs    []runState              `json:"runs"`
 		Outlook []*dovetail.Outlook     `json:"outlooks,omitempty"`
+
+		Neighbours []dovetail.KnownClass `json:"neighbours,omitempty"`
+		Strangers  []string              `json:"strangers,omitempty"` // classes in service for which the book had no room
 	}
 	nodeState struct {
 		dovetail.Node
-		Down     bool `json:"down,omitempty"`
-		Cordoned bool `json:"cordoned,omitempty"`
-		Draining bool `json:"draining,omitempty"`
+		Down     bool      `json:"down,omitempty"`
+		Cordoned bool      `json:"cordoned,omitempty"`
+		Draining bool      `json:"draining,omitempty"`
+		Since    time.Time `json:"since,omitzero"`
 	}
 	runState struct {
 		Spec      dovetail.Run         `json:"spec"` // without its application
@@ -61,6 +66,9 @@ type (
 		Machines  []string             `json:"nodeClasses,omitempty"`
 		Choice    *dovetail.Choice     `json:"choice,omitempty"`
 		Forecast  *dovetail.Prediction `json:"prediction,omitempty"`
+		Draw      *dovetail.Draw       `json:"draw,omitempty"`
+		Passes    int                  `json:"passes,omitempty"`
+		Passed    *pass                `json:"passed,omitempty"`
 		Comps     []compState          `json:"components,omitempty"`
 	}
 	compState struct {
@@ -85,7 +93,7 @@ func (c *Core) Snapshot() (json.RawMessage, error) {
 	}
 	for i := range c.nodes {
 		n := c.space.Node(i)
-		s.Nodes = append(s.Nodes, nodeState{Node: c.nodes[i].Node, Down: !n.Up, Cordoned: n.Cordoned, Draining: c.nodes[i].draining})
+		s.Nodes = append(s.Nodes, nodeState{Node: c.nodes[i].Node, Down: !n.Up, Cordoned: n.Cordoned, Draining: c.nodes[i].draining, Since: c.nodes[i].since})
 	}
 	ids := make([]dovetail.RunID, 0, len(c.runs))
 	for id := range c.runs { //dovetail:anyorder sorted below
@@ -106,6 +114,12 @@ func (c *Core) Snapshot() (json.RawMessage, error) {
 	for _, class := range c.learned {
 		s.Outlook = append(s.Outlook, c.outlooks[class]...)
 	}
+	s.Neighbours = c.book.Known()
+	for _, k := range c.kinds {
+		if k.serving > 0 && k.id == coloc.Stranger {
+			s.Strangers = append(s.Strangers, k.name)
+		}
+	}
 	return json.Marshal(s)
 }
 
@@ -117,6 +131,7 @@ func (r *run) save(app int) runState {
 		Submitted: r.submitted, Waiting: r.waiting, Started: r.started, Held: r.held, Suspended: r.suspended, Frozen: r.frozen,
 		Retries: r.retries, Deaths: r.deaths, LastDeath: r.lastDeath, Regrow: r.regrow, Work: r.work, WorkedAt: r.workedAt,
 		Ready: r.ready, Done: r.done, DoneAt: r.doneAt, Beside: r.beside, Machines: r.machines, Choice: r.choice, Forecast: r.forecast,
+		Draw: r.draw, Passes: r.passes, Passed: r.passed,
 	}
 	for ci := range r.comps {
 		p := compState{Done: r.comps[ci].done}
@@ -161,6 +176,9 @@ func Restore(data json.RawMessage) (*Core, error) {
 			return nil, fmt.Errorf("snapshot of the core: run %d of %d: %w", i+1, len(s.Runs), err)
 		}
 	}
+	if err := c.remember(&s); err != nil {
+		return nil, fmt.Errorf("snapshot of the core: %w", err)
+	}
 	c.arrange()
 	c.settled, c.stale = s.Settled, s.Stale
 	c.touched = nil
@@ -168,6 +186,29 @@ func Restore(data json.RawMessage) (*Core, error) {
 		c.runs[id].touched = false
 	}
 	return c, nil
+}
+
+// remember brings back what is known of neighbours.
+func (c *Core) remember(s *snapshot) error {
+	for i := range s.Nodes {
+		if n := &c.nodes[i]; !s.Nodes[i].Since.IsZero() {
+			n.since = s.Nodes[i].Since
+		}
+	}
+	roomy := s.Config.Colocation
+	roomy.Classes = mostClasses // there may be more of them than there may be by now
+	c.book.Configure(roomy)
+	if err := c.book.Recall(c.now, s.Neighbours); err != nil {
+		return err
+	}
+	for _, k := range c.kinds {
+		if k.serving > 0 && !slices.Contains(s.Strangers, k.name) {
+			k.id = c.book.Hold(k.name)
+		}
+	}
+	c.taught++
+	c.book.Configure(s.Config.Colocation)
+	return nil
 }
 
 // load brings one run back.
@@ -191,9 +232,12 @@ func (c *Core) load(s *runState, apps []*dovetail.Application) error {
 		submitted: s.Submitted, waiting: s.Waiting, started: s.Started, held: s.Held, suspended: s.Suspended, frozen: s.Frozen,
 		retries: s.Retries, deaths: s.Deaths, lastDeath: s.LastDeath, regrow: s.Regrow, work: s.Work, workedAt: s.WorkedAt,
 		ready: s.Ready, done: s.Done, doneAt: s.DoneAt, beside: s.Beside, machines: s.Machines, choice: s.Choice, forecast: s.Forecast,
+		draw: s.Draw, passes: s.Passes, passed: s.Passed,
 	}
 	c.runs[r.id] = r
+	c.join(r)
 	c.size(r)
+	r.weigh()
 	if r.verdict != nil && r.state != dovetail.Stopping {
 		c.verdicts = append(c.verdicts, r)
 	}
@@ -209,6 +253,7 @@ func (c *Core) load(s *runState, apps []*dovetail.Application) error {
 	}
 	c.serving = append(c.serving, r)
 	c.meet(r)
+	r.kind.serving++
 	if r.choice != nil {
 		c.aimed = append(c.aimed, r)
 	}
@@ -224,6 +269,7 @@ func (c *Core) load(s *runState, apps []*dovetail.Application) error {
 			return err
 		}
 	}
+	r.kind.done += r.workBy(c.now)
 	c.crave(r)
 	c.await(r)
 	return nil
@@ -243,6 +289,7 @@ func (c *Core) loadComp(r *run, ci int, s *compState) error {
 		r.comps[ci].up[cl] += k.Up
 		r.comps[ci].ready[cl] += k.Ready
 		c.room[k.Node] = c.room[k.Node].Minus(r.app.shapes[ci].Each.Times(k.Live))
+		c.dwell(r, k.Node, k.Live, k.Up, c.now)
 	}
 	return nil
 }

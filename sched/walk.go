@@ -102,7 +102,7 @@ func (d *draft) keep(p *dovetail.Plan) {
 // draft was in when it looked.
 func (c *Core) follow(p *dovetail.Plan) {
 	c.walk = walk{}
-	if own := &c.planned; own.Seq == p.Seq && same(own.Ends, p.Ends) && same(own.Assign, p.Assign) && same(own.Choices, p.Choices) &&
+	if own := &c.planned; own.Seq == p.Seq && same(own.Ends, p.Ends) && same(own.Assign, p.Assign) && same(own.Choices, p.Choices) && same(own.Draws, p.Draws) &&
 		same(own.Actions, p.Actions) && same(own.Reasons, p.Reasons) {
 		c.walk = c.foreseen
 		if c.walk.grown != 0 {

@@ -1,0 +1,238 @@
+package sched
+
+import (
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/dovetail-sched/dovetail/coloc"
+	"github.com/dovetail-sched/dovetail/place"
+)
+
+// What a run wants of nodes, and how its scorers are weighed: what it says itself counts more than anything that was learned.
+const (
+	neighbourWeight = 1
+	preferWeight    = 2
+)
+
+// palate is what the draft asks for a run; the run changes, the functions stay.
+type palate struct {
+	d     *draft
+	r     *run
+	wants place.Taste
+	all   []place.Scorer // neighbours, preferred
+	ids   []coloc.ID
+}
+
+// taste returns what a run wants of nodes beside room and labels, or nil if that is nothing. It is valid until the next call.
+func (d *draft) taste(r *run) *place.Taste {
+	c := d.c
+	if !c.keeps {
+		return nil
+	}
+	p := &d.palate
+	if p.d == nil {
+		p.d = d
+		p.wants.Own = p.own
+		p.all = []place.Scorer{{Name: "neighbours", Weight: neighbourWeight, Score: p.likes}, {Name: "preferred", Weight: preferWeight, Score: p.preferred}}
+	}
+	p.r = r
+	t := &p.wants
+	t.Allows, t.Shuns, t.Hints, t.Scorers = nil, nil, t.Hints[:0], nil
+	prefers := r.app.spec.Colocation != nil && len(r.app.spec.Colocation.Prefer) > 0
+	switch likes := c.method != nil && c.method.Score != nil; {
+	case likes && prefers:
+		t.Scorers = p.all
+	case likes:
+		t.Scorers = p.all[:1]
+	case prefers:
+		t.Scorers = p.all[1:]
+	}
+	if c.method != nil && c.method.Score != nil {
+		d.survey()
+	}
+	if prefers {
+		t.Hints = c.friends(r, t.Hints)
+	}
+	if c.touchy(r) || c.exclusive > 0 {
+		t.Allows = p.allows
+	}
+	if c.cfg.Colocation.Slowdown > 0 {
+		t.Shuns = p.shuns
+	}
+	if t.Allows == nil && t.Shuns == nil && t.Scorers == nil {
+		return nil
+	}
+	return t
+}
+
+func (p *palate) allows(node int) bool { return p.d.c.rival(p.r, node) == nil }
+func (p *palate) shuns(node int) bool  { return p.d.harmful(p.r, node) }
+func (p *palate) own(node int) int     { return p.d.c.nodes[node].grantedTo(p.r) }
+func (p *palate) likes(node int) float64 {
+	p.ids = p.d.appendClasses(p.ids[:0], p.r, node)
+	return p.d.c.method.Score(p.d.c.book, &p.d.scene, p.d.c.id(p.r.kind), p.ids)
+}
+
+func (p *palate) preferred(node int) float64 {
+	for i := range p.d.c.nodes[node].tenants {
+		if t := &p.d.c.nodes[node].tenants[i]; t.want > 0 && t.r != p.r && p.r.prefers(t.r) {
+			return 1
+		}
+	}
+	return 0
+}
+
+// friends appends the nodes that runs which r prefers are granted something on, ascending.
+func (c *Core) friends(r *run, nodes []int) []int {
+	for i := range c.nodes {
+		for j := range c.nodes[i].tenants {
+			if t := &c.nodes[i].tenants[j]; t.want > 0 && t.r != r && r.prefers(t.r) {
+				nodes = append(nodes, i)
+				break
+			}
+		}
+	}
+	return nodes
+}
+
+// grantedTo returns how many replicas a run is granted on a node.
+func (n *node) grantedTo(r *run) int {
+	for i := range n.tenants {
+		if t := &n.tenants[i]; t.r == r {
+			return t.want
+		}
+	}
+	return 0
+}
+
+// appendClasses appends the classes of the other runs that are granted something on a node, each once for each run, in order of run.
+func (d *draft) appendClasses(ids []coloc.ID, r *run, node int) []coloc.ID {
+	for i := range d.c.nodes[node].tenants {
+		if t := &d.c.nodes[node].tenants[i]; t.want > 0 && t.r != r {
+			ids = append(ids, d.c.id(t.r.kind))
+		}
+	}
+	return ids
+}
+
+// classesOn is appendClasses to a list of its own.
+func (d *draft) classesOn(r *run, node int) []coloc.ID { return d.appendClasses(nil, r, node) }
+
+// harmful reports whether r's class and another on a node are proven to slow one another down beyond the bound.
+func (d *draft) harmful(r *run, node int) bool {
+	bound := d.c.cfg.Colocation.Slowdown
+	if bound <= 0 {
+		return false
+	}
+	for i := range d.c.nodes[node].tenants {
+		if t := &d.c.nodes[node].tenants[i]; t.want > 0 && t.r != r && d.c.book.Harms(d.c.id(r.kind), d.c.id(t.r.kind), bound) {
+			return true
+		}
+	}
+	return false
+}
+
+// coreOf yields the nodes on which a run is granted core replicas, each once.
+func (d *draft) coreOf(r *run) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for ci := range r.comps {
+			for i := range r.comps[ci].cells {
+				k := &r.comps[ci].cells[i]
+				if k.class != core || k.want == 0 || slices.ContainsFunc(r.comps[:ci], func(p comp) bool { return p.hasCore(k.node) }) {
+					continue
+				}
+				if !yield(k.node) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// hasCore reports whether core replicas of the component are granted on a node.
+func (p *comp) hasCore(node int) bool {
+	i, ok := p.find(core, node)
+	return ok && p.cells[i].want > 0
+}
+
+// company returns the job classes on the nodes of a run's core, sorted, and the mean score of these nodes.
+func (d *draft) company(r *run) (classes []string, score float64) {
+	nodes := 0
+	d.taste(r) // the palate is r's
+	for node := range d.coreOf(r) {
+		nodes++
+		for i := range d.c.nodes[node].tenants {
+			if t := &d.c.nodes[node].tenants[i]; t.want > 0 && t.r != r {
+				classes = append(classes, t.r.spec.Class)
+			}
+		}
+		if d.c.method.Score != nil {
+			score += d.palate.likes(node)
+		}
+	}
+	slices.Sort(classes)
+	classes = slices.Compact(classes)
+	if d.c.method.Score == nil || nodes == 0 {
+		return classes, 0
+	}
+	return classes, score / float64(nodes)
+}
+
+// survey puts on the stage what work there is; a decision does not change it. It is rounded to six binary digits, so that prices that were computed for a
+// decision mostly hold for the next ones.
+func (d *draft) survey() {
+	if d.staged {
+		return
+	}
+	d.staged = true
+	c, s := d.c, &d.scene
+	s.Now, s.Work = d.now, s.Work[:0]
+	strange := 0.0
+	for _, k := range c.kinds {
+		left := k.left(d.now)
+		if id := c.id(k); id == coloc.Stranger {
+			strange += left
+		} else if left > 0 {
+			s.Work = append(s.Work, coloc.Share{ID: id, Amount: roughly(left)})
+		}
+	}
+	if strange > 0 {
+		s.Work = append(s.Work, coloc.Share{ID: coloc.Stranger, Amount: roughly(strange)})
+	}
+}
+
+// stage brings what a choice is made in up to date, with nobody who may be chosen yet.
+func (d *draft) stage() {
+	d.survey()
+	c, s := d.c, &d.scene
+	s.Held, s.Window = s.Held[:0], s.Window[:0]
+	strange := 0
+	for _, k := range c.kinds {
+		if k.nodes == 0 {
+			continue
+		}
+		if id := c.id(k); id == coloc.Stranger {
+			strange += k.nodes
+		} else {
+			s.Held = append(s.Held, coloc.Share{ID: id, Amount: float64(k.nodes)})
+		}
+	}
+	if strange > 0 {
+		s.Held = append(s.Held, coloc.Share{ID: coloc.Stranger, Amount: float64(strange)})
+	}
+}
+
+// roughly rounds down to six binary digits.
+func roughly(x float64) float64 {
+	m, e := math.Frexp(x)
+	return math.Ldexp(math.Floor(m*64)/64, e)
+}
+
+// enter puts a run on the stage: it may be chosen.
+func (d *draft) enter(r *run) {
+	d.scene.Window = append(d.scene.Window, coloc.Candidate{ID: d.c.id(r.kind), Weight: float64(1 + r.passes + r.passing)})
+}
+
+// unstage takes the last one away again.
+func (d *draft) unstage() { d.scene.Window = d.scene.Window[:len(d.scene.Window)-1] }
