@@ -87,6 +87,11 @@ func (c *Client) call(ctx context.Context, method, path string, body, out any) (
 			return 0, fmt.Errorf("encode request %s %s: %w", method, path, err)
 		}
 	}
+	return c.callWith(ctx, method, path, data, out)
+}
+
+// callWith sends a body as it is, unless it is nil, and reads the JSON answer into out, unless that is nil. It returns the status.
+func (c *Client) callWith(ctx context.Context, method, path string, data []byte, out any) (int, error) {
 	resp, err := c.send(ctx, method, path, data, nil) //nolint:bodyclose // drain closes it
 	if err != nil {
 		return 0, err

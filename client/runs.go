@@ -41,7 +41,7 @@ func (c *Client) Submit(ctx context.Context, r SubmitRequest) (Submitted, error)
 		return Submitted{}, err
 	}
 	var s Submitted
-	status, err := c.call(ctx, http.MethodPost, "/v1/runs", body, &s.RunStatus)
+	status, err := c.call(ctx, http.MethodPost, "/v1/runs", body, &s)
 	s.Created = status == http.StatusCreated
 	return s, err
 }

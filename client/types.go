@@ -22,13 +22,15 @@ type SubmitRequest struct {
 // Submitted is the answer to a submission.
 type Submitted struct {
 	dovetail.RunStatus
-	Created bool `json:"created"` // false: the key was used before, and this is that run
+	Created  bool     `json:"created"`            // false: the key was used before, and this is that run
+	Warnings []string `json:"warnings,omitempty"` // what is odd about it although it was accepted, for people
 }
 
 // DryRun is what a submission would lead to now.
 type DryRun struct {
 	Plan        dovetail.Plan        `json:"plan"`
 	Explanation dovetail.Explanation `json:"explanation"`
+	Warnings    []string             `json:"warnings,omitempty"` // what is odd about it, for people
 }
 
 // RunDetail is all there is to know about one run.

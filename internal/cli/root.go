@@ -64,7 +64,7 @@ func newRoot(e *environment) *cobra.Command {
 	}
 	add(groupRuns, newSubmit(e, nil), newRuns(e, nil), newShow(e, nil), newLogs(e, nil), newExplain(e, nil), newWait(e, nil))
 	add(groupRuns, newVerbs(e, nil)...)
-	add(groupRuns, newPriority(e, nil), newHistory(e, nil), newPredict(e, nil), newModels(e, nil))
+	add(groupRuns, newPriority(e, nil), newHistory(e, nil), newPredict(e, nil), newModels(e, nil), newNeighbours(e, nil))
 	add(groupCluster, newServe(e, nil), newTop(e, nil), newNodes(e), newEvents(e, nil), newConfig(e),
 		newDoctor(e, nil), newDemo(e, nil))
 	add(groupFiles, newValidate(e, nil), newSchema(e), newExample(e), newTrace(e))

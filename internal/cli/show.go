@@ -21,7 +21,7 @@ func newShow(e *environment, run func(context.Context, *runOptions) error) *cobr
 	return oneRunCommand(&cobra.Command{
 		Use:   "show RUN",
 		Short: "Show all there is to know about a run",
-		Long:  "Show all there is to know about a run: its state, what was predicted and whether it\nmeets its target, its replicas and where they are, its addresses.",
+		Long:  "Show all there is to know about a run: its state, what was predicted and whether it\nmeets its target, who ran beside it and what that cost, its replicas and where they are, its addresses.",
 		Example: `  dovetail show 12
   dovetail show wordcount-12 -o yaml`,
 		ValidArgsFunction: e.completeRuns(),
@@ -57,11 +57,25 @@ func (e *environment) showRun(ctx context.Context, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	return e.show(d, func(w io.Writer) error { return e.writeRun(w, &d) })
+	shown := shownRun{RunDetail: d}
+	if d.Status.Started != nil {
+		company, err := c.Company(ctx, fmt.Sprint(d.Status.ID))
+		if err != nil {
+			return err
+		}
+		shown.Company = &company
+	}
+	return e.show(shown, func(w io.Writer) error { return e.writeRun(w, &shown) })
+}
+
+// shownRun is what `dovetail show` says of a run.
+type shownRun struct {
+	client.RunDetail
+	Company *dovetail.Company `json:"company,omitempty"` // absent before it starts
 }
 
 // writeRun prints a run for people.
-func (e *environment) writeRun(w io.Writer, d *client.RunDetail) error {
+func (e *environment) writeRun(w io.Writer, d *shownRun) error {
 	s, now := &d.Status, e.now()
 	state := stateOf(s)
 	shown := e.paint(stateStyle(state), state)
@@ -100,7 +114,8 @@ func (e *environment) writeRun(w io.Writer, d *client.RunDetail) error {
 		{"Elastic", fmt.Sprintf("%d of %d granted up, can use %d", s.ElasticUp, s.Elastic, s.ElasticMax)},
 		{"Retries", retries},
 	}
-	err := list(w, e.paint, append(pairs, foretold(d, now)...)...)
+	pairs = append(pairs, foretold(&d.RunDetail, now)...)
+	err := list(w, e.paint, append(pairs, neighbourly(s, d.Company)...)...)
 	for _, name := range slices.Sorted(maps.Keys(d.URLs)) {
 		fmt.Fprintf(w, "%s  %s\n", e.paint(dim, "Open "+name), e.paint(cyan, printable(d.URLs[name])))
 	}

@@ -131,12 +131,14 @@ func (e *environment) submit(ctx context.Context, o *submitOptions) error {
 		if err != nil {
 			return fileError{name, err}
 		}
+		e.warn(d.Warnings)
 		return e.show(d, func(w io.Writer) error { return e.writeDryRun(w, &d) })
 	}
 	s, err := c.Submit(ctx, req)
 	if err != nil {
 		return fileError{name, err}
 	}
+	e.warn(s.Warnings)
 	if !o.Wait && !o.Follow {
 		return e.showSubmitted(s)
 	}
@@ -207,6 +209,16 @@ func (e *environment) note(format string, args ...any) {
 // say tells people something that they need to know even in a pipe.
 func (e *environment) say(format string, args ...any) {
 	fmt.Fprintf(e.err, format+"\n", args...)
+}
+
+// warn tells people what is odd about something that was done all the same. Programs find it in the answer.
+func (e *environment) warn(warnings []string) {
+	if e.format != text {
+		return
+	}
+	for _, w := range warnings {
+		e.say("%s %s", e.errPaint(yellow, "warning:"), printable(w))
+	}
 }
 
 // exitOf returns the exit code of a command that waited for a run.

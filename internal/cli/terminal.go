@@ -16,6 +16,7 @@ type terminal struct {
 	in       io.Reader
 	out, err io.Writer
 
+	inScreen  bool // in is a terminal: somebody can be asked
 	outScreen bool // out is a terminal
 	errScreen bool
 	colours   bool // screens show colours
@@ -27,6 +28,7 @@ func system() *terminal {
 	colours := os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return &terminal{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		inScreen:  term.IsTerminal(int(os.Stdin.Fd())),
 		outScreen: term.IsTerminal(int(os.Stdout.Fd())),
 		errScreen: term.IsTerminal(int(os.Stderr.Fd())),
 		colours:   colours,
