@@ -34,6 +34,7 @@ type daemonOptions struct {
 	Self   string          // program that is the shim of replicas; empty: the running one
 	Log    *slog.Logger
 	Hook   func(point string)
+	Usage  usageOptions // zero: the use of nodes is not measured
 
 	SnapshotEvery int // records between two snapshots; 0 means the engine's default
 }
@@ -91,15 +92,22 @@ func startDaemon(ctx context.Context, o daemonOptions) (_ *daemon, err error) {
 		return nil, err
 	}
 	lessons := learn.NewService(learner, store, o.Log)
+	meter, err := newMeter(o.Usage, o.Log)
+	if err != nil {
+		return nil, err
+	}
 	eng, err := engine.Open(ctx, engine.Options{
 		Config: o.Config, Fresh: o.Fresh, Store: store, Reader: store, Runner: runner, Log: o.Log, Hook: o.Hook,
-		SnapshotEvery: o.SnapshotEvery, Recorded: lessons.Recorded,
+		SnapshotEvery: o.SnapshotEvery, Recorded: func(c *engine.Changes) {
+			lessons.Recorded(c)
+			meter.recorded(c)
+		},
 	})
 	if err != nil {
 		return nil, err
 	}
 	handler, err := httpapi.New(httpapi.Options{
-		Engine: eng, Reader: store, Logs: runner, Meter: runner, Forecasts: study.NewOracle(eng, store), Token: o.Token, Log: o.Log, Version: version().Version,
+		Engine: eng, Reader: store, Logs: runner, Meter: runner, Forecasts: study.NewOracle(eng, store), Metrics: meter.metrics, Token: o.Token, Log: o.Log, Version: version().Version,
 	})
 	if err != nil {
 		return nil, err
@@ -114,7 +122,10 @@ func startDaemon(ctx context.Context, o daemonOptions) (_ *daemon, err error) {
 	d.end = end
 	go func() {
 		defer close(d.done)
-		d.err = errors.Join(runAll(serving, eng, lessons, func(ctx context.Context) error {
+		d.err = errors.Join(runAll(serving, eng, []func(context.Context){
+			func(ctx context.Context) { lessons.Run(ctx, eng) },
+			func(ctx context.Context) { meter.run(ctx, eng) },
+		}, func(ctx context.Context) error {
 			return httpapi.Serve(ctx, listener, handler, o.Log)
 		}), backwards(undo))
 	}()
@@ -137,9 +148,9 @@ func (d *daemon) ready(ctx context.Context) error {
 	return nil
 }
 
-// runAll runs the engine, what learns beside it, and the server until the context ends or one of them fails. The server ends first: what it
+// runAll runs the engine, what works beside it, and the server until the context ends or one of them fails. The server ends first: what it
 // still answers needs the engine.
-func runAll(ctx context.Context, eng *engine.Engine, lessons *learn.Service, serve func(context.Context) error) error {
+func runAll(ctx context.Context, eng *engine.Engine, beside []func(context.Context), serve func(context.Context) error) error {
 	serving, endServing := context.WithCancel(ctx)
 	defer endServing()
 	deciding, endDeciding := context.WithCancel(context.WithoutCancel(ctx))
@@ -150,11 +161,13 @@ func runAll(ctx context.Context, eng *engine.Engine, lessons *learn.Service, ser
 		endServing()
 		decided <- err
 	}()
-	var learning sync.WaitGroup
-	learning.Go(func() { lessons.Run(serving, eng) })
+	var working sync.WaitGroup
+	for _, work := range beside {
+		working.Go(func() { work(serving) })
+	}
 	served := serve(serving)
 	endServing()
-	learning.Wait()
+	working.Wait()
 	endDeciding()
 	err := <-decided
 	if errors.Is(err, context.Canceled) {

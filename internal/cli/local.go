@@ -193,7 +193,7 @@ clock. What is missing makes Dovetail do with less; --strict makes it exit code 
 }
 
 func (e *environment) doctor(_ context.Context, o *doctorOptions) error {
-	all := proc.Doctor(o.Dir) //nolint:contextcheck // its checks are short, and bound themselves
+	all := append(proc.Doctor(o.Dir), checkUsage()) //nolint:contextcheck // its checks are short, and bound themselves
 	missing := 0
 	for _, c := range all {
 		if !c.OK {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -44,6 +45,7 @@ func TestScripts(t *testing.T) {
 		Setup:               setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"asked":      asked,
+			"counted":    counted,
 			"serving":    serving,
 			"eventually": eventually,
 			"terminate":  terminate,
@@ -91,6 +93,19 @@ func asked(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	counter := fmt.Sprintf(`dovetail_http_requests_total{operation=%q,status="200"}`, args[0])
 	until(ts, "somebody asks for "+args[0], func() bool { return strings.Contains(metrics(ts), counter) })
+}
+
+// counted waits until a line of what the daemon counts matches, or says that none does now.
+func counted(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: [!] counted REGEXP")
+	}
+	line := regexp.MustCompile("(?m)^" + args[0] + "$")
+	if !neg {
+		until(ts, "the daemon counts "+args[0], func() bool { return line.MatchString(metrics(ts)) })
+	} else if found := line.FindString(metrics(ts)); found != "" {
+		ts.Fatalf("the daemon counts %s", found)
+	}
 }
 
 // metrics returns what the daemon counts.

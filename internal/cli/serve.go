@@ -22,7 +22,7 @@ import (
 
 func newServe(e *environment, run func(context.Context, *serveOptions) error) *cobra.Command {
 	defaults := serveOptions{
-		StateDir: e.stateDir(), Listen: defaultListen, Nodes: "1", LogLevel: "info", Snapshots: 20_000,
+		StateDir: e.stateDir(), Listen: defaultListen, Nodes: "1", LogLevel: "info", Snapshots: 20_000, Usage: defaultUsage(),
 		Schedule: defaultSchedule(),
 	}
 	var file string
@@ -77,7 +77,7 @@ func (e *environment) serve(ctx context.Context, o *serveOptions) error {
 	}
 	d, err := startDaemon(context.WithoutCancel(ctx), daemonOptions{
 		Dir: o.StateDir, Listen: o.Listen, Token: o.token, Nodes: nodes, Config: o.config(), Log: log, Hook: e.hook,
-		Fresh: defaultSchedule(), SnapshotEvery: o.Snapshots,
+		Fresh: defaultSchedule(), SnapshotEvery: o.Snapshots, Usage: o.Usage,
 	})
 	if err != nil {
 		return err

@@ -27,6 +27,7 @@ type serveOptions struct {
 	TokenFile string // empty: the token, if any, is that of the environment
 	LogLevel  string
 	Snapshots int // records between two snapshots
+	Usage     usageOptions
 	Schedule  dovetail.Config
 	Scheduled bool // somebody said something about Schedule
 
@@ -42,6 +43,12 @@ type serveFile struct {
 	TokenFile        *string            `json:"tokenFile,omitempty"`
 	LogLevel         *string            `json:"logLevel,omitempty"`
 	SnapshotEvery    *int               `json:"snapshotEvery,omitempty"`
+	Usage            *string            `json:"usage,omitempty"`
+	UsageSignal      *string            `json:"usageSignal,omitempty"`
+	UsageDisk        *string            `json:"usageDisk,omitempty"`
+	UsageNet         *string            `json:"usageNet,omitempty"`
+	UsageLabel       *string            `json:"usageLabel,omitempty"`
+	UsageNode        *string            `json:"usageNode,omitempty"`
 	Policy           *string            `json:"policy,omitempty"`
 	Alloc            *string            `json:"alloc,omitempty"`
 	Reclaim          *string            `json:"reclaim,omitempty"`
@@ -59,7 +66,7 @@ type serveFile struct {
 	Slowdown         *float64           `json:"slowdown,omitempty"`
 	HalfLife         *dovetail.Duration `json:"halfLife,omitempty"`
 	Classes          *int               `json:"classes,omitempty"`
-	DrawSeed         *uint64            `json:"drawSeed,omitempty"`
+	DrawSeed         *string            `json:"drawSeed,omitempty"` // a number; larger ones than int64 holds are right
 }
 
 // countOrFile is a number, or the name of a file.
@@ -84,11 +91,12 @@ func (c *countOrFile) UnmarshalJSON(data []byte) error {
 func (o *serveOptions) file() serveFile {
 	c := &o.Schedule
 	n := &c.Colocation
-	choose := chooseText(n.Choose)
+	choose, seed := chooseText(n.Choose), strconv.FormatUint(n.Seed, 10)
 	return serveFile{
 		&o.StateDir, &o.Listen, (*countOrFile)(&o.Nodes), &o.TokenFile, &o.LogLevel, &o.Snapshots,
+		&o.Usage.Source, &o.Usage.Signal, &o.Usage.Disk, &o.Usage.Net, &o.Usage.Label, &o.Usage.Node,
 		&c.Policy, &c.Alloc, &c.Reclaim, &c.Preempt, &c.InteractiveFirst, &c.MaxWait, &c.Regrow, &c.Replan, &c.Place,
-		&choose, &n.Window, &n.Passes, &n.Step, &n.Period, &n.Slowdown, &n.HalfLife, &n.Classes, &n.Seed,
+		&choose, &n.Window, &n.Passes, &n.Step, &n.Period, &n.Slowdown, &n.HalfLife, &n.Classes, &seed,
 	}
 }
 
@@ -166,6 +174,7 @@ func serveSettings() []serveSetting {
 			return nil
 		}},
 	}
+	all = append(all, usageSettings()...)
 	for _, s := range schedulingSettings() {
 		all = append(all, serveSetting{s.name, "value", s.help, func(o *serveOptions, text string) error {
 			o.Scheduled = true

@@ -34,15 +34,20 @@ func (r *Raw) Resolve(ctx huma.Context) []error {
 
 // body reads the request body, at most maxBody bytes of UTF-8.
 func (s *server) body(r Raw) ([]byte, error) {
+	return s.bodyUpTo(r, s.maxBody, "a description should name its data, not contain it")
+}
+
+// bodyUpTo reads the request body, at most so many bytes of UTF-8. The hint says what to do when there are more.
+func (s *server) bodyUpTo(r Raw, limit int64, hint string) ([]byte, error) {
 	_ = http.NewResponseController(r.writer).SetReadDeadline(time.Now().Add(s.timeout)) // not all writers can
-	if r.request.ContentLength > s.maxBody {
-		return nil, s.tooLarge()
+	if r.request.ContentLength > limit {
+		return nil, tooLarge(limit, hint)
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(r.writer, r.request.Body, s.maxBody))
+	data, err := io.ReadAll(http.MaxBytesReader(r.writer, r.request.Body, limit))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return nil, s.tooLarge()
+		return nil, tooLarge(limit, hint)
 	case err != nil:
 		return nil, problem(http.StatusBadRequest, dovetail.Invalid, "the body of the request ended early")
 	case !utf8.Valid(data):
@@ -54,9 +59,9 @@ func (s *server) body(r Raw) ([]byte, error) {
 	return data, nil
 }
 
-func (s *server) tooLarge() *Problem {
+func tooLarge(limit int64, hint string) *Problem {
 	return problem(http.StatusRequestEntityTooLarge, dovetail.Invalid,
-		fmt.Sprintf("the body is larger than %d bytes; a description should name its data, not contain it", s.maxBody))
+		fmt.Sprintf("the body is larger than %d bytes; %s", limit, hint))
 }
 
 // jsonBody reads a JSON object into out, a pointer to a struct. Unknown and repeated members are errors.

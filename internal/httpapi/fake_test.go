@@ -31,6 +31,7 @@ type fake struct {
 	replicas []dovetail.ReplicaStatus
 	events   []dovetail.EventRecord
 	history  []dovetail.History
+	away     []dovetail.KnownClass
 	watchers map[chan dovetail.EventRecord]context.Context
 	health   engine.Health
 	fail     error // what every call answers
@@ -266,6 +267,18 @@ func (f *fake) History(_ context.Context, q engine.HistoryFilter) ([]dovetail.Hi
 		}
 	}
 	return found[:min(len(found), cmp.Or(q.Limit, 100))], nil
+}
+
+func (f *fake) PutAway(_ context.Context, classes ...string) ([]dovetail.KnownClass, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var found []dovetail.KnownClass
+	for _, k := range f.away {
+		if len(classes) == 0 || slices.Contains(classes, k.Class) {
+			found = append(found, k)
+		}
+	}
+	return found, f.fail
 }
 
 func (f *fake) Log(ctx context.Context, r dovetail.Replica, stream string, from, limit int64, follow bool) (io.ReadCloser, error) {

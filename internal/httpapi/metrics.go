@@ -83,6 +83,11 @@ func (m *metrics) Collect(out chan<- prometheus.Metric) {
 	e.gauge("dovetail_build_info", "What the daemon is; always 1.", 1, "version", m.version, "goversion", runtime.Version())
 	e.gauge("dovetail_ready", "1 if the daemon accepts work.", flag(m.engine.Health().Ready))
 	m.collectStats(e, m.engine.Stats())
+	if m.more != nil {
+		for _, x := range m.more() {
+			x.emit(e)
+		}
+	}
 
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
@@ -117,6 +122,22 @@ func (m *metrics) collectStats(e emitter, s engine.Stats) {
 	e.counter("dovetail_snapshots_total", "Snapshots stored.", float64(s.Snapshots))
 	e.histogram("dovetail_turn_seconds", "Time from the begin of a turn until it is durable: applying, deciding, appending.", s.Append)
 	e.histogram("dovetail_turn_events", "Events a turn.", s.Batch)
+}
+
+// Metric is a number that another part of the daemon knows at the time of a scrape.
+type Metric struct {
+	Name, Help string
+	Counter    bool // it never falls while the daemon lives
+	Value      float64
+	Labels     []string // names and values in turn
+}
+
+func (x *Metric) emit(e emitter) {
+	kind := prometheus.GaugeValue
+	if x.Counter {
+		kind = prometheus.CounterValue
+	}
+	e.emit(kind, x.Name, x.Help, x.Value, x.Labels)
 }
 
 // census counts the runs that have not ended, and the replicas of those in service.

@@ -41,6 +41,25 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+func TestMetricsOfOthers(t *testing.T) {
+	body := call(t, handler(t, newFake(t), func(o *httpapi.Options) {
+		o.Metrics = func() []httpapi.Metric {
+			return []httpapi.Metric{
+				{Name: "tea_cups_total", Help: "Drunk.", Counter: true, Value: 3, Labels: []string{"kind", "green"}},
+				{Name: "tea_cups_total", Help: "Drunk.", Counter: true, Value: 1, Labels: []string{"kind", "black"}},
+				{Name: "tea_hot", Help: "1 if it is.", Value: 1},
+			}
+		}
+	}), "GET /metrics", "").Body.String()
+	for _, want := range []string{
+		"# TYPE tea_cups_total counter", `tea_cups_total{kind="green"} 3`, `tea_cups_total{kind="black"} 1`, "# TYPE tea_hot gauge", "tea_hot 1",
+	} {
+		if !strings.Contains(body, want+"\n") {
+			t.Errorf("metrics lack %s", want)
+		}
+	}
+}
+
 func TestMetricsWithoutEngine(t *testing.T) {
 	f := newFake(t)
 	f.fail = dovetail.Errorf(dovetail.Unavailable, "the loop hangs")

@@ -127,13 +127,13 @@ func submitRequest(schemas huma.Registry) map[string]*huma.MediaType {
 }
 
 func submitResponses(schemas huma.Registry) map[string]*huma.Response {
-	ok := jsonResponse(schemas, "The run that had this key already; or the answer to a dry run", dovetail.RunStatus{})
-	status := ok.Content["application/json"].Schema
+	run := schemas.Schema(reflect.TypeFor[submittedBody](), true, "SubmittedRun")
+	ok := jsonResponse(schemas, "The run that had this key already; or the answer to a dry run", submittedBody{})
 	dry := schemas.Schema(reflect.TypeFor[dryRunBody](), true, "DryRun")
-	ok.Content["application/json"].Schema = &huma.Schema{OneOf: []*huma.Schema{status, dry}}
+	ok.Content["application/json"].Schema = &huma.Schema{OneOf: []*huma.Schema{run, dry}}
 	return map[string]*huma.Response{
 		"200": ok,
-		"201": jsonResponse(schemas, "The run was put on record", dovetail.RunStatus{}),
+		"201": jsonResponse(schemas, "The run was put on record", submittedBody{}),
 	}
 }
 
@@ -171,7 +171,7 @@ func polish(doc *huma.OpenAPI) {
 		},
 	}
 	for _, path := range doc.Paths {
-		for _, op := range []*huma.Operation{path.Get, path.Post, path.Put, path.Patch} {
+		for _, op := range []*huma.Operation{path.Get, path.Post, path.Put, path.Patch, path.Delete} {
 			if op != nil {
 				op.Responses["default"] = failed
 			}

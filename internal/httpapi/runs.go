@@ -101,6 +101,9 @@ func (s *server) registerRuns(api huma.API) {
 	huma.Register(api, operation(http.MethodPatch, "/v1/runs/{id}", "prioritise", "Change the priority of a run", "runs"), s.prioritise)
 	describeBody(api.OpenAPI().Paths["/v1/runs/{id}"].Patch, priorityRequest())
 	huma.Register(api, operation(http.MethodGet, "/v1/runs/{id}/explain", "explain", "Say why a run is where it is", "runs"), s.explain)
+	op := operation(http.MethodGet, "/v1/runs/{id}/neighbours", "company", "Say who ran beside a run, and what that cost it", "runs")
+	op.Description = "Of a run that has ended, by what is known of its class now. Of one that goes on: who is there now."
+	huma.Register(api, op, s.company)
 	huma.Register(api, operation(http.MethodGet, "/v1/history", "history", "List finished runs with scale-out, neighbours and usage", "runs"), s.history)
 
 	verbs := []struct {

@@ -26,15 +26,16 @@ const (
 type Options struct {
 	Engine    Engine
 	Reader    engine.Reader
-	Logs      Logs          // nil: there are no logs
-	Meter     Meter         // nil: what replicas consume is said when they have ended
-	Forecasts Forecasts     // nil: nobody says when runs will start
-	Token     string        // who calls must know it; empty: only programs on this machine may call
-	Log       *slog.Logger  // nil: nothing is logged
-	Version   string        // of the program
-	MaxBody   int64         // bytes of a request body; 0 means DefaultMaxBody
-	Timeout   time.Duration // 0 means DefaultTimeout
-	Heartbeat time.Duration // 0 means DefaultHeartbeat
+	Logs      Logs            // nil: there are no logs
+	Meter     Meter           // nil: what replicas consume is said when they have ended
+	Forecasts Forecasts       // nil: nobody says when runs will start
+	Metrics   func() []Metric // what else there is to say at a scrape; nil: nothing
+	Token     string          // who calls must know it; empty: only programs on this machine may call
+	Log       *slog.Logger    // nil: nothing is logged
+	Version   string          // of the program
+	MaxBody   int64           // bytes of a request body; 0 means DefaultMaxBody
+	Timeout   time.Duration   // 0 means DefaultTimeout
+	Heartbeat time.Duration   // 0 means DefaultHeartbeat
 }
 
 // server is the state that handlers share. It does not change after New, but for the caches and counters, which lock.
@@ -44,6 +45,7 @@ type server struct {
 	logs      Logs
 	meter     Meter
 	forecasts Forecasts
+	more      func() []Metric
 	token     string
 	log       *slog.Logger
 	version   string
@@ -77,7 +79,7 @@ func newServer(o Options) (*server, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	s := &server{
-		engine: o.Engine, reader: o.Reader, logs: o.Logs, meter: o.Meter, forecasts: o.Forecasts, token: o.Token, log: log, version: o.Version,
+		engine: o.Engine, reader: o.Reader, logs: o.Logs, meter: o.Meter, forecasts: o.Forecasts, more: o.Metrics, token: o.Token, log: log, version: o.Version,
 		maxBody: cmp.Or(o.MaxBody, DefaultMaxBody), timeout: cmp.Or(o.Timeout, DefaultTimeout),
 		heartbeat: cmp.Or(o.Heartbeat, DefaultHeartbeat),
 	}
@@ -94,6 +96,7 @@ func (s *server) register(mux *http.ServeMux) huma.API {
 	s.registerHistory(api)
 	s.registerWhatIf(api)
 	s.registerPredict(api)
+	s.registerNeighbours(api)
 	s.registerEvents(api)
 	s.registerLogs(api)
 	s.registerCluster(api)
@@ -150,7 +153,7 @@ func (s *server) refuseUnknownQuery(api huma.API) func(huma.Context, func(huma.C
 
 // unknownRoutes answers paths and methods that do not exist with problem details, as everything else.
 func (s *server) unknownRoutes(mux *http.ServeMux) http.Handler {
-	methods := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch}
+	methods := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern != "" {
 			mux.ServeHTTP(&tracked{ResponseWriter: w}, r)

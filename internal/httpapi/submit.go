@@ -55,10 +55,21 @@ type submitOutput struct {
 type dryRunBody struct {
 	Plan        dovetail.Plan        `json:"plan" doc:"The decision that would follow"`
 	Explanation dovetail.Explanation `json:"explanation" doc:"Why the run would be where it is then"`
+	Warnings    []string             `json:"warnings,omitempty" doc:"What is odd about it, for people"`
+}
+
+// submittedBody is the run's status after a submission.
+type submittedBody struct {
+	dovetail.RunStatus
+	Warnings []string `json:"warnings,omitempty" doc:"What is odd about it although it was accepted, for people"`
 }
 
 func (s *server) submit(ctx context.Context, in *submitInput) (*submitOutput, error) {
 	sub, err := s.submission(in)
+	if err != nil {
+		return nil, s.failure(ctx, err)
+	}
+	odd, err := s.warnings(ctx, sub.App)
 	if err != nil {
 		return nil, s.failure(ctx, err)
 	}
@@ -67,7 +78,7 @@ func (s *server) submit(ctx context.Context, in *submitInput) (*submitOutput, er
 		if err != nil {
 			return nil, s.failure(ctx, err)
 		}
-		return &submitOutput{Status: http.StatusOK, Body: dryRunBody{Plan: plan, Explanation: why}}, nil
+		return &submitOutput{Status: http.StatusOK, Body: dryRunBody{Plan: plan, Explanation: why, Warnings: odd}}, nil
 	}
 	run, created, err := s.engine.Submit(ctx, sub)
 	if err != nil {
@@ -77,7 +88,7 @@ func (s *server) submit(ctx context.Context, in *submitInput) (*submitOutput, er
 	if created {
 		status = http.StatusCreated
 	}
-	return &submitOutput{Status: status, Location: fmt.Sprintf("/v1/runs/%d", run.ID), Body: run}, nil
+	return &submitOutput{Status: status, Location: fmt.Sprintf("/v1/runs/%d", run.ID), Body: submittedBody{run, odd}}, nil
 }
 
 // submission reads and checks a submission.

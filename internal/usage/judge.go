@@ -65,11 +65,14 @@ func (j *Judge) Use(r *Reading) (dovetail.NodeUse, Signal, Fault) {
 	p.note(r)
 	l := p.limits(j.configured)
 	return dovetail.NodeUse{
-		CPU: rates.CPU, Wait: wait,
-		Disk: rates.Read/l.Read + rates.Written/l.Write,
-		Net:  rates.Received/l.Receive + rates.Sent/l.Send,
+		CPU: brief(rates.CPU), Wait: brief(wait),
+		Disk: brief(rates.Read/l.Read + rates.Written/l.Write),
+		Net:  brief(rates.Received/l.Receive + rates.Sent/l.Send),
 	}, signal, None
 }
+
+// brief rounds to ten thousandths: no reading is more exact, and the journal keeps them all.
+func brief(x float64) float64 { return math.Round(1e4*x) / 1e4 }
 
 // Limits returns what the disks and networks of a machine are thought to be able to do.
 func (j *Judge) Limits(machine string) Limits {

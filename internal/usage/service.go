@@ -70,7 +70,7 @@ type Stats struct {
 	Left     map[Fault]int64 // shared nodes that were left out of a period
 	Failures int64           // periods of which the source knew nothing
 	Working  bool            // it knew something of the last one
-	Signal   Signal          // by which the last reading was made; "" if there was none
+	Signal   Signal          // by which the last readings were made; "" if there were none
 	Took     time.Duration   // to measure and to tell, the last time
 }
 
@@ -159,7 +159,7 @@ func (s *Service) round(ctx context.Context, e Engine, period time.Duration) {
 		return
 	}
 	s.worked(ctx)
-	machines := s.judgeAll(readings)
+	machines := s.judgeAll(ctx, readings)
 	nodes, err := s.ask(ctx, e)
 	if err != nil {
 		return // the engine ends
@@ -202,7 +202,7 @@ type judged struct {
 }
 
 // judgeAll judges the readings of all machines, shared or not: limits are learned from every one.
-func (s *Service) judgeAll(readings []Reading) map[string]judged {
+func (s *Service) judgeAll(ctx context.Context, readings []Reading) map[string]judged {
 	machines := make(map[string]judged, len(readings))
 	signal := Signal("")
 	for i := range readings {
@@ -213,9 +213,16 @@ func (s *Service) judgeAll(readings []Reading) map[string]judged {
 	}
 	s.judge.Tidy(s.last)
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.stats.Periods++
-	s.stats.Signal = signal
+	changed := signal != "" && signal != s.stats.Signal
+	s.stats.Signal = cmp.Or(signal, s.stats.Signal)
+	s.mu.Unlock()
+	switch {
+	case changed && signal == PSI:
+		s.log.DebugContext(ctx, "by pressure stall information (io, some) is told that work stands still for I/O")
+	case changed:
+		s.log.InfoContext(ctx, "by I/O wait is told that work stands still for I/O; busy processors hide it. Pressure stall information is better where the kernel has it (psi=1)")
+	}
 	return machines
 }
 
