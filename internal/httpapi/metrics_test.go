@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/internal/httpapi"
 )
 
 func TestMetrics(t *testing.T) {
