@@ -116,9 +116,6 @@ func (b *Book) Name(id ID) string {
 	return b.classes[id].name
 }
 
-// Len returns how many classes are in the book.
-func (b *Book) Len() int { return len(b.order) }
-
 // has reports whether an ID stands for a class of the book.
 func (b *Book) has(id ID) bool {
 	return id >= 0 && int(id) < len(b.classes) && b.classes[id].name != ""

@@ -121,8 +121,8 @@ func TestPrice(t *testing.T) {
 		worth     float64
 		score     float64 // 0.5 + 0.5 d / (|d| + λ)
 	}{
-		{"disk beside disk: 0.5 for it, and half of the other is lost", disk, []ID{disk}, 0.5 - 0.5, 0.5 - 0.5*1.5/(1.5+1)},
-		{"cpu beside disk: 0.1, and a tenth of a disk is lost", cpu, []ID{disk}, 0.1 - 0.1, 0.5 - 0.5*0.11/(0.11+0.1)},
+		{"disk beside disk: 0.5 for it, and half of the other is lost", disk, []ID{disk}, 0, 0.5 - 0.5*1.5/(1.5+1)},
+		{"cpu beside disk: 0.1, and a tenth of a disk is lost", cpu, []ID{disk}, 0, 0.5 - 0.5*0.11/(0.11+0.1)},
 		{"disk beside cpu", disk, []ID{cpu}, 0.9, 0.5 - 0.5*0.6/(0.6+1)},
 		{"disk alone", disk, nil, 1.5, 0.5},
 		{"disk beside two cpu", disk, []ID{cpu, cpu}, 0.81, 0.5 - 0.5*0.69/(0.69+1)},
