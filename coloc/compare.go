@@ -11,14 +11,17 @@ import (
 
 const (
 	ridge      = 0.3  // weight of the prior, in runs (models.md 5.4)
+	priorError = 0.25 // standard deviation by which the prior of a pair is off: rates of pairs differ that much (paper of seed 000, tables 2 and 3)
 	priorNoise = 0.1  // relative standard deviation of a run's pace that is expected before any is seen
 	priorRuns  = 4    // how many runs that expectation weighs
 	slowest    = 0.01 // a rate is not below this: whoever is that slow stands still for all that matters
 	absurd     = 20   // a run so many times faster or slower than usual tells of something else than neighbours
 )
 
-// unknownHalf is half the 90 % interval of a rate of which nothing is known: of Student's t with priorRuns degrees of freedom.
-const unknownHalf = 2.1318467863266495 * priorNoise / 0.5477225575051661 // √ridge
+// unknownHalf returns half the 90 % interval of a rate of which nothing is known.
+func unknownHalf() float64 {
+	return math.Hypot(student95(priorRuns)*priorNoise/math.Sqrt(ridge), normal95*priorError)
+}
 
 // Exposure is time that a run spent beside a class: node by node, averaged over its nodes.
 type Exposure struct {
@@ -39,7 +42,8 @@ type Sample struct {
 // fades as 1/runs. No m_b is below 0.01.
 //
 // The interval is the central 90 % of Student's t of the conjugate posterior of that model, m_b ~ N(prior, σ²/0.3), σ² ~ scaled inverse χ² with a
-// standard deviation of 10 % that weighs 4 runs: of few runs it is wide, of many that agree it is as narrow as they deserve. Exposures that come together in all runs
+// standard deviation of 10 % that weighs 4 runs: of few runs it is wide, of many that agree it is as narrow as they deserve. In that model the prior would be the surer the less the runs
+// differ, which is no reason: so the error of the prior, 0.25, is added with the weight that the prior has in m_b, and a pair that hardly a run has shown stays unknown. Exposures that come together in all runs
 // cannot be told apart, which widens it as well.
 //
 // Runs that say nothing are left out: work or an exposure that is negative or not finite, no time, a pace 20 times off the usual one.
@@ -167,16 +171,19 @@ func solve(columns [][]float64, y, prior []float64, rates []dovetail.Rate) error
 	t := student95(freedom)
 	for j := range rates {
 		m := min(max(solution.X[j], slowest), fastest)
-		half := t * math.Sqrt(scale*variances[j])
+		half := math.Hypot(t*math.Sqrt(scale*variances[j]), normal95*priorError*ridge*variances[j])
 		rates[j].Rate, rates[j].Low, rates[j].High = m, max(m-half, slowest), min(m+half, fastest)
 	}
 	return nil
 }
 
+// normal95 is the 95 % quantile of the normal distribution.
+const normal95 = 1.6448536269514722
+
 // student95 returns the 95 % quantile of Student's t with so many degrees of freedom, at least 4: to 1e-4, by the expansion of Cornish and Fisher
 // (Abramowitz and Stegun, 26.7.5).
 func student95(freedom int) float64 {
-	const z = 1.6448536269514722
+	const z = normal95
 	const z3, z5, z7, z9 = z * z * z, z * z * z * z * z, z * z * z * z * z * z * z, z * z * z * z * z * z * z * z * z
 	v := float64(freedom)
 	return z + (z3+z)/(4*v) + (5*z5+16*z3+3*z)/(96*v*v) + (3*z7+19*z5+17*z3-15*z)/(384*v*v*v) +

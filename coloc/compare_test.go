@@ -110,7 +110,7 @@ func TestCoverage(t *testing.T) {
 		least, most   float64
 	}{
 		{"few noisy runs", 4, 0.1, 0.2, 0.85, 0.99},
-		{"few exact runs", 4, 0.02, 0.2, 0.85, 0.99},
+		{"few exact runs: 10 % of noise are expected before any is seen", 4, 0.02, 0.2, 0.85, 0.999},
 		{"some runs", 15, 0.1, 0.2, 0.86, 0.97},
 		{"some runs of few interferences", 15, 0.1, 0.05, 0.87, 0.97},
 		{"many runs", 100, 0.1, 0.2, 0.86, 0.95},
@@ -144,6 +144,24 @@ func TestCoverage(t *testing.T) {
 		t.Logf("%s: %.1f %% of %d", tc.reason, 100*got, all)
 		if got < tc.least || got > tc.most {
 			t.Errorf("%s: 90 %% intervals hold %.1f %% of %d", tc.reason, 100*got, all)
+		}
+	}
+}
+
+// However well runs agree, nothing is proven of a class that one of them has hardly met, whatever the prior says of it.
+func TestHardlyMet(t *testing.T) {
+	var samples []Sample
+	for range 100 {
+		samples = append(samples, Sample{Work: 100, Beside: []Exposure{{"", 50}, {"often", 60}}})
+	}
+	samples = append(samples, Sample{Work: 100, Beside: []Exposure{{"", 98}, {"hardly", 2}}})
+	for _, prior := range []float64{1, 0.8} {
+		rates := Compare(samples, func(beside string) float64 { return map[string]float64{"": 1, "hardly": prior, "often": 0.8}[beside] })
+		if r := rates[1]; r.Beside != "hardly" || r.Low > 0.65*prior || r.High < 1.2 {
+			t.Errorf("hardly met: %+v", r)
+		}
+		if r := rates[2]; r.High-r.Low > 0.15 {
+			t.Errorf("met by 100 runs that agree: %+v", r)
 		}
 	}
 }
