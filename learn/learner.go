@@ -41,9 +41,11 @@ type Recorder interface {
 // Learner fits models to what was recorded of finished runs. Whoever has the same history and sees the same changes gets the same tables.
 // It is not safe for concurrent use.
 type Learner struct {
-	past    Recorder
-	method  predict.Method
-	classes map[string]*class
+	past      Recorder
+	method    predict.Method
+	classes   map[string]*class
+	told      map[string]hearsay   // evidence that the core has, by class
+	forgotten map[string]time.Time // when what was known of a class as a neighbour was forgotten last; "": of all
 }
 
 // class is what is remembered of a job class.
@@ -61,15 +63,20 @@ func New(past Recorder, model string) (*Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Learner{past: past, method: m, classes: make(map[string]*class)}, nil
+	return &Learner{
+		past: past, method: m, classes: make(map[string]*class), told: make(map[string]hearsay), forgotten: make(map[string]time.Time),
+	}, nil
 }
 
 // After fits a model for every job class of which a run succeeded in these changes, or runs were imported, and returns its tables (Fitted
-// events), by class and input size. The changes must be on record already, with their read side. An error about one class does not keep the
+// events), by class and input size, and after those of a class what its runs say of their neighbours (a Paired event), as Fit does. The changes must be on record already, with their read side. An error about one class does not keep the
 // others from being returned.
 func (l *Learner) After(ctx context.Context, changes *engine.Changes) ([]dovetail.Event, error) {
 	var events []dovetail.Event
 	var failed []error
+	for i := range changes.Records {
+		l.hear(changes.Records[i].At, changes.Records[i].Event)
+	}
 	news := newsOf(changes)
 	for _, name := range slices.Sorted(maps.Keys(news)) {
 		if news[name] {
@@ -122,6 +129,9 @@ func (l *Learner) Remember(name string, sizes []int64) {
 // history: sizes within 10 % are one, and of many sizes the latest 12 count. If there are several, or runs of unknown size, a further table
 // is of no size in particular. Without a learnable run it returns nothing.
 //
+// If runs of the class had neighbours, a Paired event follows, unless it would say what is on record already: what the runs that ended since the class
+// was forgotten last (Forgotten) say of them. Evidence from elsewhere (Recalled) that rests on twice as many runs stays.
+//
 // A class is learned about from its first run on: as long as it has fewer than predict.Few, Outlook.First tells which these were.
 func (l *Learner) Fit(ctx context.Context, name string) ([]dovetail.Event, error) {
 	c, err := l.read(ctx, name)
@@ -154,6 +164,9 @@ func (l *Learner) Fit(ctx context.Context, name string) ([]dovetail.Event, error
 			o.First = c.first(size)
 		}
 		events = append(events, dovetail.Fitted{Outlook: o})
+	}
+	if e := l.evidence(name, model, c.runs); e != nil && l.news(e) {
+		events = append(events, dovetail.Paired{Evidence: *e})
 	}
 	return events, nil
 }
@@ -355,9 +368,12 @@ func shorten(rows [][]float64) {
 	}
 }
 
-func rounded(v float64) float64 {
-	if short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64); err == nil {
-		return short
+func rounded(v float64) float64 { return short(v, digits) }
+
+// short returns a figure with so many digits.
+func short(v float64, digits int) float64 {
+	if s, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64); err == nil {
+		return s
 	}
 	return v
 }

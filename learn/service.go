@@ -29,40 +29,57 @@ type Engine interface {
 	Inspect(ctx context.Context, f func(c *sched.Core, now time.Time)) error
 }
 
-// Archive knows the job classes on record; the stores are archives.
+// Archive knows what is on record of job classes; the stores are archives.
 type Archive interface {
 	// Classes returns the job classes of which runs have ended, or were imported: those with the latest end, latest first and at most so many.
 	Classes(ctx context.Context, limit int) ([]string, error)
+	// PutAway returns what is known of these job classes, as far as it was put away.
+	PutAway(ctx context.Context, classes ...string) ([]dovetail.KnownClass, error)
+	// Events returns the event records that match, in order of Seq.
+	Events(ctx context.Context, f engine.EventFilter) ([]dovetail.EventRecord, error)
 }
 
 // Service lets a learner work beside a running engine: whenever runs have ended, off the engine's loop, one fit a class however many
-// they are.
+// they are. When a run of a class is submitted that had been put away, it tells the engine what was known of it.
 type Service struct {
 	learner *Learner
 	archive Archive
 	log     *slog.Logger
 	wake    chan struct{} // holds a value when something is due
 
-	mu  sync.Mutex
-	due map[string]bool // classes to learn about, and whether their history is to be read anew
+	mu    sync.Mutex
+	due   map[string]bool // classes to learn about, and whether their history is to be read anew
+	heard []engine.Record // what the learner has not been told yet
+	back  map[string]bool // classes of new runs
 }
 
 // NewService returns a service of a learner, which it has for itself from then on. The archive is of the same history.
 func NewService(l *Learner, archive Archive, log *slog.Logger) *Service {
-	return &Service{learner: l, archive: archive, log: log, wake: make(chan struct{}, 1), due: make(map[string]bool)}
+	return &Service{
+		learner: l, archive: archive, log: log, wake: make(chan struct{}, 1), due: make(map[string]bool), back: make(map[string]bool),
+	}
 }
 
 // Recorded takes notice of what a turn has put on record: it is for engine.Options.Recorded.
 func (s *Service) Recorded(c *engine.Changes) {
 	news := newsOf(c)
-	if len(news) == 0 {
-		return
-	}
 	s.mu.Lock()
 	for name, anew := range news {
 		s.due[name] = s.due[name] || anew
 	}
+	for i := range c.Records {
+		if concerns(c.Records[i].Event) {
+			s.heard = append(s.heard, c.Records[i])
+		}
+	}
+	for _, r := range c.Submitted {
+		s.back[r.Class] = true
+	}
+	some := len(s.due) > 0 || len(s.heard) > 0 || len(s.back) > 0
 	s.mu.Unlock()
+	if !some {
+		return
+	}
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -82,16 +99,7 @@ func (s *Service) Run(ctx context.Context, e Engine) {
 			return
 		case <-s.wake:
 		}
-		s.mu.Lock()
-		due := s.due
-		s.due = make(map[string]bool)
-		s.mu.Unlock()
-		for _, name := range slices.Sorted(maps.Keys(due)) {
-			if due[name] {
-				s.learner.Forget(name)
-			}
-			s.teach(ctx, e, name, nil)
-		}
+		s.round(ctx, e)
 		rest := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
@@ -99,6 +107,41 @@ func (s *Service) Run(ctx context.Context, e Engine) {
 		}
 		rest.Stop()
 	}
+}
+
+// round does what is due.
+func (s *Service) round(ctx context.Context, e Engine) {
+	s.mu.Lock()
+	due, heard, back := s.due, s.heard, s.back
+	s.due, s.heard, s.back = make(map[string]bool), nil, make(map[string]bool)
+	s.mu.Unlock()
+	for i := range heard {
+		s.learner.hear(heard[i].At, heard[i].Event)
+	}
+	if err := s.recall(ctx, e, slices.Collect(maps.Keys(back))); err != nil && ctx.Err() == nil {
+		s.log.WarnContext(ctx, "cannot bring back what was known of job classes", "error", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(due)) {
+		if due[name] {
+			s.learner.Forget(name)
+		}
+		s.teach(ctx, e, name, nil)
+	}
+}
+
+// recall tells the engine what was known of these classes if it had been put away. The store has it until the engine has it on record; what the
+// engine has learned of a class since stays if it says more (dovetail.Recalled).
+func (s *Service) recall(ctx context.Context, e Engine, classes []string) error {
+	for part := range slices.Chunk(classes, page) {
+		away, err := s.archive.PutAway(ctx, part...)
+		if err == nil && len(away) > 0 {
+			err = e.Tell(ctx, dovetail.Recalled{Classes: away, Back: true})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // teach tells the engine what there is to know about a class, as far as it is not in known.
@@ -127,9 +170,17 @@ func same(known, o *dovetail.Outlook) bool { return known != nil && reflect.Deep
 
 // catchUp teaches what the engine should have learned of the latest finished runs already.
 func (s *Service) catchUp(ctx context.Context, e Engine) error {
+	if err := s.remember(ctx); err != nil {
+		return err
+	}
 	known := make(map[key]*dovetail.Outlook)
 	sizes := make(map[string][]int64)
-	err := e.Inspect(ctx, func(c *sched.Core, _ time.Time) {
+	var live []string
+	err := e.Inspect(ctx, func(c *sched.Core, now time.Time) {
+		for _, r := range c.Live(now) {
+			live = append(live, r.Run.Class)
+		}
+		s.learner.prime(c.Neighbours())
 		for _, o := range c.Outlooks() { // nobody ever changes them
 			known[key{o.Class, o.InputSize}] = o
 			sizes[o.Class] = append(sizes[o.Class], o.InputSize)
@@ -140,6 +191,9 @@ func (s *Service) catchUp(ctx context.Context, e Engine) error {
 	}
 	for name, all := range sizes {
 		s.learner.Remember(name, all)
+	}
+	if err := s.recall(ctx, e, live); err != nil {
+		return fmt.Errorf("bring back what was known of the runs there are: %w", err)
 	}
 	names, err := s.archive.Classes(ctx, lookback)
 	if err != nil {
@@ -164,4 +218,27 @@ func (s *Service) catchUp(ctx context.Context, e Engine) error {
 		s.teach(ctx, e, name, known)
 	}
 	return nil
+}
+
+// remember lets the learner hear what was forgotten in the past.
+func (s *Service) remember(ctx context.Context) error {
+	forgotten := dovetail.EventType(dovetail.Forgotten{})
+	f := engine.EventFilter{Types: []string{forgotten}, Limit: page}
+	for {
+		found, err := s.archive.Events(ctx, f)
+		if err != nil {
+			return fmt.Errorf("look for what was forgotten: %w", err)
+		}
+		for i := range found {
+			e, err := dovetail.DecodeEvent(forgotten, found[i].Data)
+			if err != nil {
+				return fmt.Errorf("read what was forgotten at record %d: %w", found[i].Seq, err)
+			}
+			s.learner.hear(found[i].At, e)
+		}
+		if len(found) < page {
+			return nil
+		}
+		f.After = found[len(found)-1].Seq
+	}
 }
