@@ -78,7 +78,7 @@ func (c *Core) apply(now time.Time, e dovetail.Event) error {
 	case dovetail.Paired:
 		return c.paired(now, &e.Evidence)
 	case dovetail.Recalled:
-		return c.recalled(now, e.Classes)
+		return c.recalled(now, e)
 	case dovetail.Forgotten:
 		c.taught++
 		c.book.Forget(now, e.Class)

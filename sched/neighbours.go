@@ -157,9 +157,13 @@ func (c *Core) paired(now time.Time, e *dovetail.Evidence) error {
 	return nil
 }
 
-// recalled replaces all that is known of some classes.
-func (c *Core) recalled(now time.Time, classes []dovetail.KnownClass) error {
-	if err := c.book.Recall(now, classes); err != nil {
+// recalled replaces all that is known of some classes; of those that are back, only what says less.
+func (c *Core) recalled(now time.Time, e dovetail.Recalled) error {
+	recall := c.book.Recall
+	if e.Back {
+		recall = c.book.Return
+	}
+	if err := recall(now, e.Classes); err != nil {
 		return dovetail.Errorf(dovetail.Invalid, "%v", err)
 	}
 	c.taught++
