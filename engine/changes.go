@@ -90,6 +90,7 @@ func (b *builder) finish() {
 	if !b.t.reads {
 		b.t.forget()
 		b.t.records = b.changes.Records
+		clear(b.t.away)
 		return
 	}
 	changed := b.t.core.Changed()
@@ -110,6 +111,8 @@ func (b *builder) finish() {
 	if len(b.changes.Records) == 0 {
 		return
 	}
+	b.changes.PutAway = b.t.away.Classes()
+	clear(b.t.away)
 	for i := range changed {
 		if s := &changed[i]; s.State == dovetail.Ended {
 			b.say(b.ending(s.ID), s.ID, endedText(s), nil)

@@ -141,6 +141,7 @@ func (t *Turner) reapply(r Record) error {
 	if err := t.core.Apply(r.At, r.Event); err != nil {
 		return err
 	}
+	t.putAway(r.Event)
 	if t.roster != nil {
 		t.roster.Fold(r.At, r.Event, t.core.Describe)
 	}
@@ -148,7 +149,8 @@ func (t *Turner) reapply(r Record) error {
 	return nil
 }
 
-// forget empties the lists of changes: the read side has them already.
+// forget empties the lists of changes: the read side has them already. What replay puts away stays, to be put on record once more by the first
+// turn: should a newer program choose other classes than the one that wrote the journal, these would be nowhere else.
 func (t *Turner) forget() {
 	t.core.Forget()
 	if t.roster != nil {

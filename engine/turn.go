@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/coloc"
 	"github.com/dovetail-sched/dovetail/sched"
 )
 
@@ -39,7 +40,8 @@ type Turner struct {
 	now     time.Time // of the last turn
 	holding bool
 	pending *pending
-	records []Record // reused when the store discards
+	away    coloc.Away // what the core has put away and is not on record yet
+	records []Record   // reused when the store discards
 }
 
 // pending is a turn that is not on record yet.
@@ -75,7 +77,7 @@ var ErrPending = errors.New("the last turn is not on record yet")
 // A store with a method Discards() bool that returns true gets the records and the submitted runs only, in slices that are
 // overwritten by the next turn. The simulator uses this.
 func NewTurner(core *sched.Core, roster *Roster, store Store) *Turner {
-	t := &Turner{core: core, roster: roster, store: store, reads: true, hook: func(string) {}}
+	t := &Turner{core: core, roster: roster, store: store, reads: true, away: make(coloc.Away), hook: func(string) {}}
 	if d, ok := store.(interface{ Discards() bool }); ok {
 		t.reads = !d.Discards()
 	}
@@ -159,11 +161,18 @@ func (t *Turner) fold(b *builder, res *TurnResult, e dovetail.Event) error {
 	if err := t.core.Apply(res.At, e); err != nil {
 		return err
 	}
+	t.putAway(e)
 	if t.roster != nil {
 		res.Commands = append(res.Commands, t.roster.Fold(res.At, e, t.core.Describe)...)
 	}
 	b.add(e)
 	return nil
+}
+
+// putAway notes which classes the core has put away by an event, for the next append. In one turn a class may go, come back and go again.
+func (t *Turner) putAway(e dovetail.Event) {
+	t.away.Note(e)
+	t.away.Add(t.core.PutAway())
 }
 
 // Retry appends what the last turn could not. Without a pending turn it is an error.
