@@ -19,7 +19,7 @@ type wants struct {
 // wanted returns what is wanted in a scene.
 func (b *Book) wanted(s *Scene) *wants {
 	w := &s.wants
-	if w.ready && w.version == b.version && w.now.Equal(s.Now) && slices.Equal(w.held, s.Held) {
+	if w.ready && w.version == b.version && (b.cfg.HalfLife <= 0 || w.now.Equal(s.Now)) && slices.Equal(w.held, s.Held) {
 		return w
 	}
 	*w = wants{

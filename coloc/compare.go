@@ -12,16 +12,14 @@ import (
 const (
 	ridge      = 0.3  // weight of the prior, in runs (models.md 5.4)
 	priorError = 0.25 // standard deviation by which the prior of a pair is off: rates of pairs differ that much (paper of seed 000, tables 2 and 3)
-	priorNoise = 0.1  // relative standard deviation of a run's pace that is expected before any is seen
+	priorNoise = 0.1  // standard deviation of a run's pace that is expected before any is seen
 	priorRuns  = 4    // how many runs that expectation weighs
 	slowest    = 0.01 // a rate is not below this: whoever is that slow stands still for all that matters
 	absurd     = 20   // a run so many times faster or slower than usual tells of something else than neighbours
 )
 
-// unknownHalf returns half the 90 % interval of a rate of which nothing is known.
-func unknownHalf() float64 {
-	return math.Hypot(student95(priorRuns)*priorNoise/math.Sqrt(ridge), normal95*priorError)
-}
+// unknownHalf is half the 90 % interval of a rate of which nothing is known.
+const unknownHalf = normal95 * priorError
 
 // Exposure is time that a run spent beside a class: node by node, averaged over its nodes.
 type Exposure struct {
@@ -41,10 +39,10 @@ type Sample struct {
 // towards the prior of each (nil: 1): it weighs as much as 0.3 runs that spent all their time beside b, so that it
 // fades as 1/runs. No m_b is below 0.01.
 //
-// The interval is the central 90 % of Student's t of the conjugate posterior of that model, m_b ~ N(prior, σ²/0.3), σ² ~ scaled inverse χ² with a
-// standard deviation of 10 % that weighs 4 runs: of few runs it is wide, of many that agree it is as narrow as they deserve. In that model the prior would be the surer the less the runs
-// differ, which is no reason: so the error of the prior, 0.25, is added with the weight that the prior has in m_b, and a pair that hardly a run has shown stays unknown. Exposures that come together in all runs
-// cannot be told apart, which widens it as well.
+// The interval is the central 90 % of the error of that estimate, which has two parts. The noise of runs: Student's t, with a variance that is that of the
+// residuals and of 4 runs with a standard deviation of 10 %, so that few runs prove little. And the errors of the priors, 0.25 each (ridge regression is biased towards
+// them), with the weight that they have in m_b: what hardly a run has shown stays unknown however well other runs agree, and so does what came together in all runs,
+// which cannot be told apart.
 //
 // Runs that say nothing are left out: work or an exposure that is negative or not finite, no time, a pace 20 times off the usual one.
 func Compare(samples []Sample, prior func(beside string) float64) []dovetail.Rate {
@@ -165,13 +163,21 @@ func solve(columns [][]float64, y, prior []float64, rates []dovetail.Rate) error
 	if err != nil {
 		return err
 	}
-	variances := factor.InverseDiagonal()
 	freedom := priorRuns + n
 	scale := (priorRuns*priorNoise*priorNoise + solution.SSE) / float64(freedom)
 	t := student95(freedom)
+	row := make([]float64, k)
 	for j := range rates {
+		clear(row)
+		row[j] = 1
+		factor.Solve(row) // of the inverse: how the errors of all priors reach m_j, each times the ridge
+		errors := 0.0
+		for _, v := range row {
+			errors += float64(v * v)
+		}
 		m := min(max(solution.X[j], slowest), fastest)
-		half := math.Hypot(t*math.Sqrt(scale*variances[j]), normal95*priorError*ridge*variances[j])
+		sampling := max(0, row[j]-float64(ridge*errors)) // (Λ⁻¹XᵀXΛ⁻¹)_jj with Λ = XᵀX + ridge
+		half := math.Hypot(t*math.Sqrt(scale*sampling), normal95*priorError*ridge*math.Sqrt(errors))
 		rates[j].Rate, rates[j].Low, rates[j].High = m, max(m-half, slowest), min(m+half, fastest)
 	}
 	return nil

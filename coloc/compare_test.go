@@ -89,7 +89,7 @@ func TestCompareOneRun(t *testing.T) {
 	}
 	s.Beside = append(s.Beside, Exposure{"other", 200}) // half of the time each: nobody knows who it was
 	for _, r := range Compare([]Sample{s}, nil) {
-		if r.High < 1 {
+		if r.High < 0.9 {
 			t.Errorf("proven by one run that met two: %+v", r)
 		}
 	}
@@ -160,8 +160,8 @@ func TestHardlyMet(t *testing.T) {
 		if r := rates[1]; r.Beside != "hardly" || r.Low > 0.65*prior || r.High < 1.2 {
 			t.Errorf("hardly met: %+v", r)
 		}
-		if r := rates[2]; r.High-r.Low > 0.15 {
-			t.Errorf("met by 100 runs that agree: %+v", r)
+		if r := rates[2]; r.High-r.Low > 0.2 {
+			t.Errorf("met by 100 runs that agree, if only ever together with time alone: %+v", r)
 		}
 	}
 }

@@ -11,7 +11,7 @@ func (b *Book) Rate(id, beside ID) dovetail.Rate {
 			return r
 		}
 	}
-	return dovetail.Rate{Beside: name, Rate: 1, Low: 1 - unknownHalf(), High: 1 + unknownHalf()}
+	return dovetail.Rate{Beside: name, Rate: 1, Low: 1 - unknownHalf, High: 1 + unknownHalf}
 }
 
 // rateOf returns the rate beside a class, "" being alone, and whether there is any evidence of it.
