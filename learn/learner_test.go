@@ -339,9 +339,10 @@ func TestOneClassFails(t *testing.T) {
 
 // fakeEngine applies what it is told to a core.
 type fakeEngine struct {
-	mu   sync.Mutex
-	core *sched.Core
-	told []dovetail.Outlook
+	mu    sync.Mutex
+	core  *sched.Core
+	told  []dovetail.Outlook
+	other []dovetail.Event
 }
 
 func newFakeEngine(t *testing.T) *fakeEngine {
@@ -356,7 +357,11 @@ func newFakeEngine(t *testing.T) *fakeEngine {
 func (f *fakeEngine) Tell(_ context.Context, e dovetail.Event) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.told = append(f.told, e.(dovetail.Fitted).Outlook)
+	if fitted, ok := e.(dovetail.Fitted); ok {
+		f.told = append(f.told, fitted.Outlook)
+	} else {
+		f.other = append(f.other, e)
+	}
 	return f.core.Apply(day, e)
 }
 

@@ -1,0 +1,135 @@
+package learn_test
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/engine"
+	"github.com/dovetail-sched/dovetail/learn"
+)
+
+// others returns what else than outlooks the engine was told since it was asked last.
+func (f *fakeEngine) others() []dovetail.Event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := f.other
+	f.other = nil
+	return all
+}
+
+// serve runs a service until the test ends.
+func serve(t *testing.T, w *world, e *fakeEngine) *learn.Service {
+	t.Helper()
+	s := learn.NewService(w.learner, w.store, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Run(ctx, e)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	synctest.Wait()
+	return s
+}
+
+func away(class string) dovetail.KnownClass {
+	return dovetail.KnownClass{Class: class, Seen: day, Updates: 3, Goodness: 5, Preferences: []dovetail.Preference{{Class: "x", H: 1, Updates: 3, Goodness: 5}}}
+}
+
+func submits(classes ...string) *engine.Changes {
+	c := new(engine.Changes)
+	for i, class := range classes {
+		c.Submitted = append(c.Submitted, &dovetail.Run{ID: dovetail.RunID(100 + i), Class: class, App: driven()})
+	}
+	return c
+}
+
+// What was known of a class comes back when a run of it is submitted, or is there when the service begins: the daemon may have been killed in between.
+func TestServiceBringsBackWhatWasPutAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, e := newWorld(t, "cobell"), newFakeEngine(t)
+		w.record(&engine.Changes{PutAway: []dovetail.KnownClass{away("b"), away("a"), away("waits"), away("c")}})
+		if err := e.core.Apply(day, dovetail.Submitted{Run: &dovetail.Run{ID: 1, Name: "r", Class: "waits", App: driven()}}); err != nil {
+			t.Fatal(err)
+		}
+		expect := func(reason string, want ...dovetail.KnownClass) {
+			t.Helper()
+			<-time.After(2 * time.Second)
+			synctest.Wait()
+			var back []dovetail.KnownClass
+			for _, event := range e.others() {
+				r, ok := event.(dovetail.Recalled)
+				if !ok || !r.Back {
+					t.Errorf("%s: told %v", reason, event)
+				}
+				back = append(back, r.Classes...)
+				w.seq++
+				w.record(&engine.Changes{Records: []engine.Record{{Seq: w.seq, At: day, Event: event}}})
+			}
+			if diff := cmp.Diff(want, back); diff != "" {
+				t.Errorf("%s: back (-want +got):\n%s", reason, diff)
+			}
+		}
+		s := serve(t, w, e)
+		expect("a run waits", away("waits"))
+		s.Recorded(submits("b", "new", "a", "a"))
+		expect("runs are submitted", away("a"), away("b"))
+		s.Recorded(submits("b", "a", "waits"))
+		expect("they are back")
+		if !e.core.Knows("a") || e.core.Knows("c") {
+			t.Errorf("the core knows a: %t, c: %t", e.core.Knows("a"), e.core.Knows("c"))
+		}
+	})
+}
+
+// A service that begins knows what was forgotten before, and which evidence the core has.
+func TestServiceRemembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(5, 6))
+		runs := some(rng, 10, .05, func() float64 { return 8 })
+		for _, test := range []struct {
+			reason    string
+			forgotten time.Duration // after day; 0: nothing was
+			known     bool          // the core has the evidence
+			want      int           // runs of the evidence that the engine is told
+		}{
+			{"nothing was known", 0, false, 10},
+			{"it was known", 0, true, 0},
+			{"it was forgotten after six runs", 5*time.Hour + time.Minute, false, 4},
+			{"it was forgotten after all", 24 * time.Hour, false, 0},
+		} {
+			w, e := newWorld(t, "cobell"), newFakeEngine(t)
+			w.put(runs...)
+			if test.known {
+				if err := e.core.Apply(day, dovetail.Paired{Evidence: *evidenceOf(t, w.fit(), 1)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if test.forgotten > 0 {
+				data, err := dovetail.EncodeEvent(dovetail.Forgotten{Class: "sort"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.record(&engine.Changes{Events: []dovetail.EventRecord{{Seq: 1, At: day.Add(test.forgotten), Type: "forgotten", Data: data}}})
+			}
+			serve(t, w, e)
+			got := 0
+			for _, event := range e.others() {
+				got += event.(dovetail.Paired).Evidence.Runs
+			}
+			if got != test.want {
+				t.Errorf("%s: the engine was told of %d runs; expected %d", test.reason, got, test.want)
+			}
+		}
+	})
+}
