@@ -80,8 +80,14 @@ func (e *environment) show(v any, people func(w io.Writer) error) error {
 	return err
 }
 
-// readInput reads a file, or standard input if its name is "-". It returns the name to use in messages.
+// readInput reads a description from a file, or from standard input if its name is "-". It returns the name to use in messages.
 func (e *environment) readInput(file string) ([]byte, string, error) {
+	return e.readFile(file, "the description", "a description has some kilobytes: ")
+}
+
+// readFile reads a file, or standard input if its name is "-". It returns the name to use in messages. What it is, and how large such things
+// usually are, is for these.
+func (e *environment) readFile(file, what, usual string) ([]byte, string, error) {
 	const most = 64 << 20
 	name, in := file, e.in
 	if file == "-" {
@@ -89,7 +95,7 @@ func (e *environment) readInput(file string) ([]byte, string, error) {
 	} else {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, name, dovetail.Errorf(dovetail.Invalid, "cannot read the description: %v; check the path, or use - for standard input", err)
+			return nil, name, dovetail.Errorf(dovetail.Invalid, "cannot read %s: %v; check the path, or use - for standard input", what, err)
 		}
 		defer f.Close()
 		in = f
@@ -99,7 +105,7 @@ func (e *environment) readInput(file string) ([]byte, string, error) {
 		return nil, name, dovetail.Errorf(dovetail.Invalid, "cannot read %s: %v", name, err)
 	}
 	if len(data) > most {
-		return nil, name, dovetail.Errorf(dovetail.Invalid, "%s has more than %d MiB; a description has some kilobytes: is it the right file?", name, most>>20)
+		return nil, name, dovetail.Errorf(dovetail.Invalid, "%s has more than %d MiB; %sis it the right file?", name, most>>20, usual)
 	}
 	return data, name, nil
 }

@@ -186,7 +186,7 @@ their machines are. All of the file is taken over or, if anything is wrong with 
 }
 
 func (e *environment) neighboursImport(ctx context.Context, o *neighboursImportOptions) error {
-	data, name, err := e.readInput(o.File)
+	data, name, err := e.readFile(o.File, "what is known of neighbours", "")
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (e *environment) writePreferences(w io.Writer, m *matrix) error {
 		above, _ := m.header(i)
 		head = append(head, above)
 	}
-	t := newTable(append(head, "ANY OTHER")...)
+	t := newTable(append(head, "NOT MET")...)
 	for i, name := range m.names {
 		_, before := m.header(i)
 		if before == "" && !m.met(i) {
@@ -144,7 +144,7 @@ func (e *environment) writeSlowdowns(w io.Writer, all []slowedPair) error {
 		_, err := fmt.Fprintln(w, "\nNo finished run shows yet what a neighbour costs.")
 		return err
 	}
-	fmt.Fprintln(w, "\nHow many times as long runs take beside others, compared with alone:")
+	fmt.Fprintln(w, "\nHow many times as long runs take beside others as they do alone, or as usual if none of them was alone:")
 	fmt.Fprintln(w)
 	t := newTable("RUNS OF", "BESIDE", "TIMES AS LONG", "90 % INTERVAL", "RUNS", "TOGETHER", "PERIODS", "")
 	for _, p := range all {
@@ -190,13 +190,16 @@ func evidenceText(class, beside string, s *dovetail.Slowdown) string {
 	if s.Times < 1 {
 		how = "done in " + percent(s.Times) + " of the time"
 	}
-	return fmt.Sprintf("%s ran beside %s in %s: %s (%s-%s).", printable(class), printable(beside), plural(s.Runs, "run", "runs"), how,
+	return fmt.Sprintf("%s ran beside %s in %s: %s (%s to %s).", printable(class), printable(beside), plural(s.Runs, "run", "runs"), how,
 		timesText(s.Low), timesText(s.High))
 }
 
 // timesText writes a factor.
 func timesText(v float64) string {
-	if v >= 9.95 {
+	switch {
+	case v >= 99.5:
+		return "> 99"
+	case v >= 9.95:
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(v, 'f', 2, 64)

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"fmt"
-	"math"
 	"strings"
-	"time"
 
 	"github.com/dovetail-sched/dovetail"
 )
@@ -86,12 +84,21 @@ func companionText(c *dovetail.Companion, ended bool) string {
 		return text + " now"
 	}
 	text += " for " + span(fromSeconds(c.Seconds))
-	if !c.Known {
+	if len(c.Runs) > 1 {
+		text += " in all"
+	}
+	switch {
+	case !c.Known:
 		return text + "; what that cost is not known yet"
+	case c.Low > 0:
+		return text + ", which cost it " + span(fromSeconds(c.Lost)) + " (" + betweenText(c.Low, c.High) + ")"
+	case c.High < 0:
+		return text + ", which saved it " + span(fromSeconds(-c.Lost)) + " (" + betweenText(-c.High, -c.Low) + ")"
 	}
-	interval := fmt.Sprintf(" (%s to %s)", span(fromSeconds(c.Low)), span(fromSeconds(c.High)))
-	if c.Lost < 0 {
-		return text + ", which saved it " + span(time.Duration(math.Abs(c.Lost)*float64(time.Second))) + fmt.Sprintf(" (%s to %s)", span(fromSeconds(-c.High)), span(fromSeconds(-c.Low)))
-	}
-	return text + ", which cost it " + span(fromSeconds(c.Lost)) + interval
+	return text + ", which cost it " + betweenText(c.Low, c.High) + ": too few runs to say more"
+}
+
+// betweenText writes an interval of seconds.
+func betweenText(low, high float64) string {
+	return span(fromSeconds(low)) + " to " + span(fromSeconds(high))
 }

@@ -128,19 +128,26 @@ func (s *server) neighbours(ctx context.Context, in *neighboursInput) (*neighbou
 
 // unknownNeighbour says that nothing is known of a class or an application.
 func unknownNeighbour(name string, classes []dovetail.KnownClass) error {
-	if len(classes) == 0 {
-		return dovetail.Errorf(dovetail.NotFound,
-			"nothing is known of %s: no two runs of different job classes have shared a node for long enough yet", name)
-	}
 	const most = 10
 	var names []string
 	for i := range classes {
-		if names = append(names, classes[i].Class); len(names) == most && len(classes) > most {
-			names = append(names, fmt.Sprintf("and %d others", len(classes)-most))
-			break
+		if informed(&classes[i]) {
+			names = append(names, classes[i].Class)
 		}
 	}
+	if n := len(names); n > most {
+		names = append(names[:most], fmt.Sprintf("and %d others", n-most))
+	}
+	if len(names) == 0 {
+		return dovetail.Errorf(dovetail.NotFound,
+			"nothing is known of %s as a neighbour: no two runs of different job classes have shared a node for long enough yet", name)
+	}
 	return dovetail.Errorf(dovetail.NotFound, "nothing is known of %s as a neighbour; known are %s", name, strings.Join(names, ", "))
+}
+
+// informed reports whether anything is known of a class but when it was forgotten.
+func informed(k *dovetail.KnownClass) bool {
+	return len(k.Preferences) > 0 || k.Updates > 0 || k.Evidence != nil
 }
 
 // readNeighbours works out what follows from what is known. It takes time by the pairs seen, off the engine's loop.
@@ -213,7 +220,7 @@ func (s *server) forget(ctx context.Context, class string) (*forgetOutput, error
 		met := metBy(k)
 		switch {
 		case class == "" || k.Class == class:
-			if len(met) > 0 || k.Updates > 0 || k.Evidence != nil { // else it is known only that it was forgotten
+			if informed(k) {
 				gone.Classes++
 			}
 			gone.Pairs += len(met)
@@ -259,6 +266,9 @@ func (s *server) recall(ctx context.Context, in *knowledgeInput, replace bool) (
 	}
 	out := recalledBody{Recalled: len(classes)}
 	for i := range known {
+		if !informed(&known[i]) {
+			continue
+		}
 		switch named := slices.ContainsFunc(classes, func(k dovetail.KnownClass) bool { return k.Class == known[i].Class }); {
 		case named:
 			out.Replaced++
