@@ -45,7 +45,9 @@ type class struct {
 	held     int
 	row      row
 	evidence *dovetail.Evidence
-	beside   []ID // for each of evidence.Rates: Stranger if that is alone, or not in the book
+	beside   []ID      // for each of evidence.Rates: Stranger if that is alone, or not in the book
+	paces    []float64 // … how fast runs progress beside each, by ID, as of the version paced; see Book.paces
+	paced    int
 }
 
 // New returns an empty book.

@@ -94,11 +94,27 @@ func (b *Book) pace(id, beside ID) float64 {
 	if !b.has(id) || !b.has(beside) {
 		return 1
 	}
-	c := &b.classes[id]
-	if i := slices.Index(c.beside, beside); i >= 0 {
-		return max(c.evidence.Rates[i].Rate, slowest)
+	if p := b.paces(id)[beside]; p > 0 {
+		return p
 	}
 	return 1
+}
+
+// paces returns how fast runs of a class of the book progress beside each other one, by ID; 0 if no run was seen there.
+func (b *Book) paces(id ID) []float64 {
+	c := &b.classes[id]
+	if c.paced == b.version && len(c.paces) == len(b.classes) {
+		return c.paces
+	}
+	c.paced = b.version
+	c.paces = slices.Grow(c.paces[:0], len(b.classes))[:len(b.classes)]
+	clear(c.paces)
+	for i, o := range c.beside {
+		if o != Stranger {
+			c.paces[o] = max(c.evidence.Rates[i].Rate, slowest)
+		}
+	}
+	return c.paces
 }
 
 // alonePace returns how fast runs of a class progress on a node of their own.
@@ -172,7 +188,7 @@ func (b *Book) tried(newcomer ID, residents []ID) bool {
 		return false
 	}
 	for _, r := range residents {
-		if b.has(r) && (slices.Contains(b.classes[newcomer].beside, r) || slices.Contains(b.classes[r].beside, newcomer)) {
+		if b.has(r) && (b.paces(newcomer)[r] > 0 || b.paces(r)[newcomer] > 0) {
 			return true
 		}
 	}

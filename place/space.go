@@ -98,17 +98,25 @@ func freeShare(n *Node) int64 {
 
 // Space is the nodes of a cluster and what is free on them. Nodes are numbered from 0 in the order they were added.
 type Space struct {
-	order   Order
-	nodes   []Node
-	tree    []vertex // heap layout, leaves from len(tree)/2 on
-	stale   []int    // nodes whose leaves are out of date; each once
-	isOld   []bool   // … per node
-	heap    []candidate
-	spots   []Spot   // what Place returned last
-	options []option // memory of placing by taste
-	peaks   []peak
-	free    dovetail.Resources
-	grown   int64 // see Grown
+	order Order
+	nodes []Node
+	tree  []vertex // heap layout, leaves from len(tree)/2 on
+	stale []int    // nodes whose leaves are out of date; each once
+	isOld []bool   // … per node
+	heap  []candidate
+	spots []Spot // what Place returned last
+	free  dovetail.Resources
+	grown int64 // see Grown
+
+	options  []option // what follows is memory of PlaceBy
+	peaks    []peak
+	enough   []ranked
+	fresh    []ranked
+	listings map[dovetail.Resources]*listing
+	log      changes
+	dirty    []int
+	marks    []int // per node, the last time it was found to have changed
+	mark     int
 }
 
 // vertex summarises a subtree: an upper bound of what is free on one of its open nodes, and the best key among those.
@@ -140,6 +148,7 @@ func (s *Space) Rewind(grown int64) { s.grown = grown }
 // SetOrder changes the preference among nodes.
 func (s *Space) SetOrder(o Order) {
 	s.order = o
+	s.listings = nil
 	s.rebuild()
 }
 
@@ -149,6 +158,7 @@ func (s *Space) Add(n Node) int {
 	n.Free = n.Capacity
 	s.nodes = append(s.nodes, n)
 	s.isOld = append(s.isOld, false)
+	s.changed(len(s.nodes) - 1)
 	if len(s.nodes) > len(s.tree)/2 {
 		s.rebuild()
 	} else {
@@ -167,6 +177,7 @@ func (s *Space) Update(i int, f func(n *Node)) {
 	f(n)
 	n.Free = n.Capacity.Minus(used)
 	s.free = s.free.Plus(available(n))
+	s.changed(i)
 	s.refresh(i)
 }
 
@@ -194,6 +205,7 @@ func (s *Space) Take(i int, each dovetail.Resources, n int) {
 			s.free[k] += max(after, 0) - max(before, 0)
 		}
 	}
+	s.changed(i)
 	s.age(i)
 }
 

@@ -122,97 +122,49 @@ func (s *Space) spot(node int) int {
 
 // shortlist makes options of the first k nodes in order that have room for a replica and are allowed, and of the hints that are.
 func (s *Space) shortlist(sh *Shape, k int, t *Taste, allows func(int) bool) {
-	s.renew()
 	s.options = s.options[:0]
-	if len(s.tree) < 2 {
-		return
-	}
-	half := len(s.tree) / 2
-	h := append(s.peaks[:0], peak{s.tree[1].best, 1, 0})
-	for len(h) > 0 && len(s.options) < k {
-		v := h[0].vertex
-		h[0] = h[len(h)-1]
-		h = h[:len(h)-1]
-		sinkPeak(h, 0)
-		switch x := &s.tree[v]; {
-		case !x.any || !sh.Each.Fits(x.room):
-		case v >= half:
-			s.list(sh, v-half, t, allows)
-		default:
-			for _, below := range [...]int{2 * v, 2*v + 1} {
-				if x := &s.tree[below]; x.any && sh.Each.Fits(x.room) {
-					h = append(h, peak{x.best, below, s.first(below)})
-					raisePeak(h, len(h)-1)
-				}
-			}
+	if allows == nil {
+		for _, x := range s.firstWithRoom(sh, k) {
+			s.list(x, t)
 		}
+	} else {
+		s.walkAllowed(sh, k, t, allows)
 	}
-	s.peaks = h[:0]
 	for _, node := range t.Hints {
 		n := &s.nodes[node]
-		if n.open() && sh.Each.Fits(n.Free) && !slices.ContainsFunc(s.options, func(o option) bool { return o.node == node }) {
-			s.list(sh, node, t, allows)
+		if n.open() && sh.Each.Fits(n.Free) && matches(sh.Nodes, n.Labels) && (allows == nil || allows(node)) &&
+			!slices.ContainsFunc(s.options, func(o option) bool { return o.node == node }) {
+			s.list(ranked{s.order.Key(n), node}, t)
 		}
 	}
 }
 
-// list puts a node that has room on the short list if it is allowed.
-func (s *Space) list(sh *Shape, node int, t *Taste, allows func(int) bool) {
-	n := &s.nodes[node]
-	if !matches(sh.Nodes, n.Labels) || allows != nil && !allows(node) {
-		return
+// walkAllowed lists the first k nodes in order that have room for a replica and are allowed. It looks at more and more of those that have room.
+func (s *Space) walkAllowed(sh *Shape, k int, t *Taste, allows func(int) bool) {
+	for want := k; ; want *= 4 {
+		s.options = s.options[:0]
+		first := s.firstWithRoom(sh, want)
+		for i := 0; i < len(first) && len(s.options) < k; i++ {
+			if allows(first[i].node) {
+				s.list(first[i], t)
+			}
+		}
+		if len(s.options) == k || len(first) < want {
+			return
+		}
 	}
-	o := option{key: s.order.Key(n), node: node}
+}
+
+// list puts a node on the short list.
+func (s *Space) list(x ranked, t *Taste) {
+	o := option{key: x.key, node: x.node}
 	if len(t.Scorers) > 0 {
-		o.score = t.score(node)
+		o.score = t.score(x.node)
 		if !s.order.Whole {
-			o.own = t.Own(node)
+			o.own = t.Own(x.node)
 		}
 	}
 	s.options = append(s.options, o)
-}
-
-// peak is a subtree that is yet to be looked at: nothing in it comes before its key, and, of equals, before its first node.
-type peak struct {
-	key    Key
-	vertex int
-	first  int
-}
-
-func (p *peak) before(o *peak) bool {
-	if c := p.key.compare(o.key); c != 0 {
-		return c < 0
-	}
-	return p.first < o.first
-}
-
-// sinkPeak restores the heap below position i.
-func sinkPeak(h []peak, i int) {
-	for {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(h); child++ {
-			if h[child].before(&h[least]) {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		h[i], h[least] = h[least], h[i]
-		i = least
-	}
-}
-
-// raisePeak restores the heap above position i.
-func raisePeak(h []peak, i int) {
-	for i > 0 {
-		up := (i - 1) / 2
-		if !h[i].before(&h[up]) {
-			return
-		}
-		h[i], h[up] = h[up], h[i]
-		i = up
-	}
 }
 
 // sinkOption restores the heap below position i.

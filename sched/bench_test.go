@@ -35,11 +35,15 @@ func crowdApps() []*dovetail.Application {
 }
 
 func newCrowd(tb testing.TB, cfg dovetail.Config, nodes, waiting int) *crowd {
+	return newCrowdOf(tb, cfg, nodes, waiting, crowdApps())
+}
+
+func newCrowdOf(tb testing.TB, cfg dovetail.Config, nodes, waiting int, apps []*dovetail.Application) *crowd {
 	c, err := New(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	w := &crowd{core: c, now: epoch, next: 1, apps: crowdApps()}
+	w := &crowd{core: c, now: epoch, next: 1, apps: apps}
 	for i := range nodes {
 		w.apply(tb, dovetail.NodeUp{Node: dovetail.Node{Name: fmt.Sprintf("n%05d", i), Capacity: dovetail.Resources{8000, 32 << 30}}})
 	}

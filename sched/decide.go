@@ -52,13 +52,13 @@ type draft struct {
 	asked   bool         // … somebody did
 	spends  *run         // was let by for what is spare besides
 
-	window  window
-	scene   coloc.Scene // what a choice is made in
-	staged  bool        // … its work is that of this decision
-	draws   []drawn
-	casts   int  // how often was drawn
-	lenient bool // a run of the window is offered: if it cannot start, others may
-	palate  palate
+	window window
+	scene  coloc.Scene // what a choice is made in
+	staged bool        // … its work is that of this decision
+	draws  []drawn
+	casts  int  // how often was drawn
+	near   bool // it is about the runs of the window: if one cannot start, others may
+	palate palate
 }
 
 // step is one change of a grant.
@@ -335,7 +335,7 @@ func (d *draft) block(w *run) bool {
 	if d.c.order.Reserves && d.head == nil {
 		d.head = w
 	}
-	if d.lenient {
+	if d.near {
 		return !d.window.due
 	}
 	return d.c.order.Backfill && d.looked < backfillDepth && !d.c.overdue(w, d.now)

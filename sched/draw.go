@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/coloc"
 )
 
 // With a method to choose neighbours, the runs of the line are not offered to the allocator in the order of the policy. Among the first
@@ -32,7 +33,9 @@ type pass struct {
 type contender struct {
 	r     *run
 	out   bool // it cannot start in this round
-	harms bool // it could only start beside a class that it harms, or that harms it
+	fits  bool // … it was placed, and fits
+	harms bool // … but only beside a class that it harms, or that harms it
+	nodes [][]coloc.ID
 }
 
 // window is the runs that a draw is made among, in order of the line.
@@ -79,19 +82,18 @@ func (d *draft) drawing(yield func(*run) bool) {
 		}
 		for !behind && !w.takes(d.c, r, d.now) {
 			started, more := d.drawOne(yield)
-			if !more {
+			if !more || !started && (!d.c.order.Backfill || w.due) {
 				return
 			}
-			if !started {
-				if !d.c.order.Backfill || w.due {
-					return
-				}
-				behind = true
-			}
+			behind = !started
 		}
-		if !behind {
+		switch {
+		case !behind:
 			w.runs = append(w.runs, contender{r: r})
-		} else if !d.offer(r, yield) {
+		case d.skims():
+			d.skim(yield) // it passes the window again, where nobody fits
+			return
+		case !d.offer(r, yield):
 			return
 		}
 	}
@@ -112,6 +114,8 @@ func (d *draft) drawOne(yield func(*run) bool) (started, more bool) {
 		}
 		return first.chosen, more
 	}
+	d.near = true
+	defer func() { d.near = false }()
 	for {
 		if d.contend(); len(w.options) == 0 {
 			return false, true
@@ -119,10 +123,7 @@ func (d *draft) drawOne(yield func(*run) bool) (started, more bool) {
 		at := w.options[d.cast()]
 		r := w.runs[at].r
 		d.delays(r) // notes whether it spends what is spare
-		d.lenient = true
-		more = yield(r)
-		d.lenient = false
-		if r.chosen {
+		if more = yield(r); r.chosen {
 			d.drew(at)
 			w.runs = slices.Delete(w.runs, at, at+1)
 			return true, more
@@ -153,7 +154,7 @@ func (d *draft) contend() {
 		if x.out {
 			continue
 		}
-		if !d.could(x) {
+		if !d.could(i) {
 			x.out = true
 			d.sitOut(x.r, dovetail.NoCapacity)
 			if d.c.order.Reserves && d.head == nil {
@@ -163,7 +164,7 @@ func (d *draft) contend() {
 		}
 		if d.delays(x.r) {
 			d.sitOut(x.r, dovetail.Behind)
-			d.unstage()
+			d.scene.Window = d.scene.Window[:len(d.scene.Window)-1]
 			continue
 		}
 		w.options = append(w.options, i)
@@ -194,15 +195,29 @@ func (d *draft) sitOut(r *run, why dovetail.ReasonCode) {
 
 // could reports whether a run of the window could start, and puts it on the stage if so. It may be wrong: a run that takes what others have to
 // give back has to try.
-func (d *draft) could(x *contender) bool {
-	r := x.r
-	defer d.unpick(r)
-	x.harms = false
-	d.enter(r)
-	if !d.lacksRoom(r) && (!d.tries() || d.try(x)) || d.reclaims(r) {
-		return true
+func (d *draft) could(i int) bool {
+	x := &d.window.runs[i]
+	defer d.unpick(x.r)
+	x.fits, x.harms, x.nodes = false, false, nil
+	x.fits = !d.lacksRoom(x.r) && (!d.tries() || d.resembles(i) || d.try(x))
+	if !x.fits && !d.reclaims(x.r) {
+		return false
 	}
-	d.unstage()
+	d.scene.Window = append(d.scene.Window, coloc.Candidate{
+		ID: d.c.id(x.r.kind), Weight: float64(1 + x.r.passes + x.r.passing), Nodes: x.nodes,
+	})
+	return true
+}
+
+// resembles reports whether a run of the window is like one before it that was placed and fits: it would be placed in the same way.
+func (d *draft) resembles(i int) bool {
+	x := &d.window.runs[i]
+	for j := range d.window.runs[:i] {
+		if o := &d.window.runs[j]; o.fits && !o.out && o.r.app == x.r.app && o.r.kind == x.r.kind && !d.varies(x.r) {
+			x.harms, x.nodes = o.harms, o.nodes
+			return true
+		}
+	}
 	return false
 }
 
@@ -217,9 +232,8 @@ func (d *draft) try(x *contender) (fits bool) {
 	f.Try(func() bool {
 		fits = f.Core(r) && (d.c.cfg.Alloc != "rigid" || f.Grow(r))
 		if fits {
-			seat := &d.scene.Window[len(d.scene.Window)-1]
 			for node := range d.coreOf(r) {
-				seat.Nodes = append(seat.Nodes, d.classesOn(r, node))
+				x.nodes = append(x.nodes, d.appendClasses(nil, r, node))
 				x.harms = x.harms || d.harmful(r, node)
 			}
 		}

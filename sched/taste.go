@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/dovetail-sched/dovetail/coloc"
 	"github.com/dovetail-sched/dovetail/place"
@@ -116,9 +117,6 @@ func (d *draft) appendClasses(ids []coloc.ID, r *run, node int) []coloc.ID {
 	return ids
 }
 
-// classesOn is appendClasses to a list of its own.
-func (d *draft) classesOn(r *run, node int) []coloc.ID { return d.appendClasses(nil, r, node) }
-
 // harmful reports whether r's class and another on a node are proven to slow one another down beyond the bound.
 func (d *draft) harmful(r *run, node int) bool {
 	bound := d.c.cfg.Colocation.Slowdown
@@ -179,26 +177,35 @@ func (d *draft) company(r *run) (classes []string, score float64) {
 	return classes, score / float64(nodes)
 }
 
-// survey puts on the stage what work there is; a decision does not change it. It is rounded to six binary digits, so that prices that were computed for a
-// decision mostly hold for the next ones.
+// survey puts on the stage what work there is; a decision does not change it. It is rounded up to a unit of between 1/128 and 1/64 of all work, so that
+// prices that were computed for a decision mostly hold for the next ones.
 func (d *draft) survey() {
 	if d.staged {
 		return
 	}
 	d.staged = true
 	c, s := d.c, &d.scene
-	s.Now, s.Work = d.now, s.Work[:0]
-	strange := 0.0
+	s.Now, s.Work = time.Time{}, s.Work[:0]
+	if c.cfg.Colocation.HalfLife > 0 {
+		s.Now = d.now
+	}
+	total, strange := 0.0, 0.0
 	for _, k := range c.kinds {
 		left := k.left(d.now)
+		total += left
 		if id := c.id(k); id == coloc.Stranger {
 			strange += left
 		} else if left > 0 {
-			s.Work = append(s.Work, coloc.Share{ID: id, Amount: roughly(left)})
+			s.Work = append(s.Work, coloc.Share{ID: id, Amount: left})
 		}
 	}
 	if strange > 0 {
-		s.Work = append(s.Work, coloc.Share{ID: coloc.Stranger, Amount: roughly(strange)})
+		s.Work = append(s.Work, coloc.Share{ID: coloc.Stranger, Amount: strange})
+	}
+	_, exponent := math.Frexp(total)
+	unit := math.Ldexp(1, exponent-7)
+	for i := range s.Work {
+		s.Work[i].Amount = math.Ceil(s.Work[i].Amount/unit) * unit
 	}
 }
 
@@ -222,17 +229,3 @@ func (d *draft) stage() {
 		s.Held = append(s.Held, coloc.Share{ID: coloc.Stranger, Amount: float64(strange)})
 	}
 }
-
-// roughly rounds down to six binary digits.
-func roughly(x float64) float64 {
-	m, e := math.Frexp(x)
-	return math.Ldexp(math.Floor(m*64)/64, e)
-}
-
-// enter puts a run on the stage: it may be chosen.
-func (d *draft) enter(r *run) {
-	d.scene.Window = append(d.scene.Window, coloc.Candidate{ID: d.c.id(r.kind), Weight: float64(1 + r.passes + r.passing)})
-}
-
-// unstage takes the last one away again.
-func (d *draft) unstage() { d.scene.Window = d.scene.Window[:len(d.scene.Window)-1] }

@@ -58,10 +58,12 @@ func (c *Core) Validate() []Violation {
 		if r.state == dovetail.Queued {
 			waiting++
 			a.require(r.choice == nil, 17, "run %d waits and has a choice", id)
+			a.require(r.draw == nil, 50, "run %d waits and has been drawn", id)
 			a.require(r.live == 0 && r.elastic == 0 && r.comps == nil, 5, "run %d waits and holds replicas", id)
 		}
 	}
 	a.choices()
+	a.neighbours()
 	a.require(waiting == c.line.n, 4, "%d runs wait, counted %d", waiting, c.line.n)
 	a.require(waiting+len(c.serving) == len(c.runs), 4, "%d runs wait, %d are in service, %d are known", waiting, len(c.serving), len(c.runs))
 	return a.found
