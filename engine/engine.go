@@ -20,7 +20,7 @@ type Options struct {
 	Runner        Runner             // starts single replicas; exactly one of Runner and Backend is set
 	Backend       Backend            // deals in counts
 	Log           *slog.Logger       // nil: nothing is logged
-	SnapshotEvery int                // records between two snapshots; 0 means 20,000
+	SnapshotEvery int                // records between two snapshots, 16 nodes that were measured counting as one; 0 means 20,000
 	Recorded      func(c *Changes)   // called in the loop with what a turn has put on record; must be quick and change nothing; nil: nothing
 	Hook          func(point string) // called around every append and action ("append.before", "action.after", …); tests crash there; nil: nothing
 }
@@ -55,7 +55,7 @@ type Engine struct {
 	seenNodes    map[string]bool
 	seenReplicas map[dovetail.Replica]bool
 	wake         time.Time
-	snapshotAt   int64 // record at which the next snapshot is due
+	snapshotAt   int64 // length of the journal at which the next snapshot is due
 	warnedClock  bool
 }
 

@@ -142,6 +142,7 @@ func (t *Turner) reapply(r Record) error {
 		return err
 	}
 	t.putAway(r.Event)
+	t.weigh(r.Event)
 	if t.roster != nil {
 		t.roster.Fold(r.At, r.Event, t.core.Describe)
 	}

@@ -311,10 +311,10 @@ func (e *Engine) nap() time.Duration {
 
 // keep stores a snapshot when one is due. Without it the journal only grows longer, so that a failure can wait.
 func (e *Engine) keep(ctx context.Context) {
-	if e.turner.Seq() < e.snapshotAt {
+	if e.turner.length() < e.snapshotAt {
 		return
 	}
-	e.snapshotAt = e.turner.Seq() + int64(e.opts.SnapshotEvery)
+	e.snapshotAt = e.turner.length() + int64(e.opts.SnapshotEvery)
 	snap, err := e.turner.Snapshot()
 	if err == nil {
 		err = e.opts.Store.Snapshot(ctx, snap)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/engine"
@@ -26,7 +27,7 @@ func TestSnapshotsAreDueAcrossRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := mem.New()
 		for range 4 { // two records in each life: the node, and a change
-			live(t, store)
+			live(t, store, dovetail.Cordoned{Node: "n", On: true})
 		}
 		snap, err := store.Load(t.Context())
 		if err != nil || snap == nil {
@@ -35,9 +36,33 @@ func TestSnapshotsAreDueAcrossRestarts(t *testing.T) {
 	})
 }
 
-func live(t *testing.T, store *mem.Store) {
+// A record of how many nodes were used is long, and counts for many, also for one who reads it again.
+func TestSnapshotsAreDueByWhatWasMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := mem.New()
+		for lives, nodes := range []int{16, 16, 8, 8} {
+			snap, err := store.Load(t.Context())
+			if err != nil || snap != nil {
+				t.Fatalf("after %d lives: snapshot %v, error %v", lives, snap, err)
+			}
+			used := dovetail.Used{Period: dovetail.Duration(time.Second), Nodes: make([]dovetail.NodeUse, nodes)}
+			liveFor(t, store, 9, used) // in four lives six records, and three for the nodes
+		}
+		snap, err := store.Load(t.Context())
+		if err != nil || snap == nil {
+			t.Fatalf("snapshot %v, error %v: want one after four lives", snap, err)
+		}
+	})
+}
+
+func live(t *testing.T, store *mem.Store, e dovetail.Event) {
 	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Options{Store: store, Runner: quiet{}, SnapshotEvery: 4})
+	liveFor(t, store, 4, e)
+}
+
+func liveFor(t *testing.T, store *mem.Store, every int, event dovetail.Event) {
+	t.Helper()
+	e, err := engine.Open(t.Context(), engine.Options{Store: store, Runner: quiet{}, SnapshotEvery: every})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +73,7 @@ func live(t *testing.T, store *mem.Store) {
 		_ = e.Run(ctx) // it ends when the context does
 	}()
 	synctest.Wait()
-	if err := e.Tell(ctx, dovetail.Cordoned{Node: "n", On: true}); err != nil {
+	if err := e.Tell(ctx, event); err != nil {
 		t.Error(err)
 	}
 	cancel()

@@ -37,6 +37,7 @@ type Turner struct {
 
 	base    int64     // record of the snapshot that it was loaded from; 0: none
 	seq     int64     // of the last record
+	nodes   int64     // in the records of how they were used, after base
 	now     time.Time // of the last turn
 	holding bool
 	pending *pending
@@ -162,12 +163,26 @@ func (t *Turner) fold(b *builder, res *TurnResult, e dovetail.Event) error {
 		return err
 	}
 	t.putAway(e)
+	t.weigh(e)
 	if t.roster != nil {
 		res.Commands = append(res.Commands, t.roster.Fold(res.At, e, t.core.Describe)...)
 	}
 	b.add(e)
 	return nil
 }
+
+// nodesPerRecord is how many nodes in a Used event count as a further record where the length of the journal matters: 1.2 KB.
+const nodesPerRecord = 16
+
+// weigh counts what makes a record of how nodes were used longer than others: of 10,000 nodes it has 740 KB.
+func (t *Turner) weigh(e dovetail.Event) {
+	if used, ok := e.(dovetail.Used); ok {
+		t.nodes += int64(len(used.Nodes))
+	}
+}
+
+// length returns the number that the last record would have if records that are very long counted as several since the turner was loaded.
+func (t *Turner) length() int64 { return t.seq + t.nodes/nodesPerRecord }
 
 // putAway notes which classes the core has put away by an event, for the next append. In one turn a class may go, come back and go again.
 func (t *Turner) putAway(e dovetail.Event) {
