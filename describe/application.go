@@ -10,12 +10,14 @@ import (
 
 // The bounds of a description. They keep sums of what it asks for within an int64, and hostile texts harmless.
 const (
-	MaxComponents = 1000
-	MaxReplicas   = 100_000 // of one component, core and elastic
-	MaxPriority   = 1_000_000
-	MaxRetries    = 1000
-	MaxSize       = 10_000_000 // minutes
-	MaxNameLength = 63         // letters of a name
+	MaxComponents  = 1000
+	MaxReplicas    = 100_000 // of one component, core and elastic
+	MaxPriority    = 1_000_000
+	MaxRetries     = 1000
+	MaxSize        = 10_000_000 // minutes
+	MaxNameLength  = 63         // letters of a name
+	MaxClassLength = 1000       // … of the name of a job class: an application and its parameters
+	MaxNeighbours  = 100        // names that an application avoids, and that it prefers
 )
 
 const applicationText = "the application description"

@@ -29,6 +29,7 @@ params:
   k: {type: int, min: 1, max: 10}
 inputs: [hdfs:///a, 7]
 inputSize: 24 GB
+colocation: {avoid: [sort, "scan?input=large&top=3"], prefer: [cache]}
 components:
   - name: master
     image: example.com/master:1
@@ -79,6 +80,7 @@ func TestEverything(t *testing.T) {
 			"k":     {Type: "int", Min: ref(1.0), Max: ref(10.0)},
 		},
 		Inputs: []string{"hdfs:///a", "7"}, InputSize: 24e9,
+		Colocation: &dovetail.Affinity{Avoid: []string{"sort", "scan?input=large&top=3"}, Prefer: []string{"cache"}},
 		Components: []dovetail.Component{{
 			Name: "master", Image: "example.com/master:1", Command: []string{"sleep", "10", "true", "1.50"}, Args: []string{"${params.k}"},
 			Env: map[string]string{"THREADS": "2", "HOME": "/root", "PRICE": "$${x}"}, WorkDir: "/runs/${run.id}",

@@ -104,6 +104,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	}{
 		{"", reflect.TypeFor[dovetail.Application]()},
 		{"target.", reflect.TypeFor[dovetail.Target]()},
+		{"colocation.", reflect.TypeFor[dovetail.Affinity]()},
 		{"", reflect.TypeFor[dovetail.Param]()},
 		{"", reflect.TypeFor[dovetail.Component]()},
 		{"", reflect.TypeFor[dovetail.Volume]()},

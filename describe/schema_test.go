@@ -120,6 +120,9 @@ func TestSchemaHasTheBounds(t *testing.T) {
 		"max":        {*c["max"].Maximum, describe.MaxReplicas},
 		"retries":    {*s.Defs["Restart"].Properties["retries"].Maximum, describe.MaxRetries},
 		"name":       {float64(*s.Defs["name"].MaxLength), describe.MaxNameLength},
+		"class":      {float64(*s.Defs["class"].MaxLength), describe.MaxClassLength},
+		"avoid":      {float64(*s.Defs["Affinity"].Properties["avoid"].MaxItems), describe.MaxNeighbours},
+		"prefer":     {float64(*s.Defs["Affinity"].Properties["prefer"].MaxItems), describe.MaxNeighbours},
 	} {
 		if got.got != got.want {
 			t.Errorf("bound of %s = %v, want %v", name, got.got, got.want)

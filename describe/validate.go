@@ -79,12 +79,60 @@ func (v *validator) header() {
 	if app.InputSize < 0 || app.InputSize == 0 && v.given("inputSize") {
 		v.wrong("inputSize", "must be more than 0 bytes; leave it out if it is not known")
 	}
+	if app.Colocation != nil {
+		v.affinity("colocation", app.Colocation)
+	}
 	if len(app.Components) == 0 {
 		v.wrong("components", "must list at least one component")
 	}
 	if len(app.Components) > MaxComponents {
 		v.wrong("components", "%d components are too many; the limit is %d", len(app.Components), MaxComponents)
 	}
+}
+
+// affinity checks what an application says of its neighbours. That nobody of these names is known is no mistake: they may come.
+func (v *validator) affinity(field string, x *dovetail.Affinity) {
+	first := make(map[string]string)
+	for _, list := range [...]struct {
+		field string
+		names []string
+	}{{field + ".avoid", x.Avoid}, {field + ".prefer", x.Prefer}} {
+		if len(list.names) > MaxNeighbours {
+			v.wrong(list.field, "%d names are too many; the limit is %d", len(list.names), MaxNeighbours)
+		}
+		for i, name := range list.names {
+			at := fmt.Sprintf("%s[%d]", list.field, i)
+			if !isClass(name) {
+				v.wrong(at, "%q must be the name of an application, such as wordcount, or a job class, such as wordcount?input=small&top=10", clip(name))
+			} else if other, twice := first[name]; twice {
+				v.wrong(at, "%s is in %s already", clip(name), other)
+			} else {
+				first[name] = at
+			}
+		}
+	}
+	if x.Exclusive && len(x.Prefer) > 0 {
+		v.wrong(field+".prefer", "must be left out: with exclusive there are no neighbours")
+	}
+}
+
+// isClass reports whether s can be a job class: the name of an application, alone or with parameters in order of their names.
+func isClass(s string) bool {
+	app, params, has := strings.Cut(s, "?")
+	if !isName(app) || len(s) > MaxClassLength {
+		return false
+	}
+	last := ""
+	for has {
+		var param string
+		param, params, has = strings.Cut(params, "&")
+		name, _, ok := strings.Cut(param, "=")
+		if !ok || !isVariable(name) || name <= last {
+			return false
+		}
+		last = name
+	}
+	return true
 }
 
 // replicas checks that something must run for the application to run.
