@@ -101,7 +101,8 @@ func scanAway(rows *sql.Rows) (k dovetail.KnownClass, err error) {
 	if err := rows.Scan(&class, &text); err != nil {
 		return k, err
 	}
-	return k, decode(text, &k, "what was put away of", class)
+	err = decode(text, &k, "what was put away of", class)
+	return k, err
 }
 
 // PutAway does what engine.Reader says.
