@@ -13,7 +13,8 @@ import (
 )
 
 // putAway keeps what is known of the classes that were put away, after it has taken out those that the records bring back or forget: as
-// coloc.Away does in memory. All of this is rare, so that nothing of it is prepared.
+// coloc.Away does in memory. All of this is rare, so that nothing of it is prepared. What is
+// damaged there keeps no turn from being recorded: the scheduler can do without.
 func (s *Store) putAway(ctx context.Context, c engine.Changes, _ *appNumbers) error {
 	for _, r := range c.Records {
 		var err error
@@ -38,9 +39,10 @@ func (s *Store) putAway(ctx context.Context, c engine.Changes, _ *appNumbers) er
 		case err == nil:
 			var before dovetail.KnownClass
 			if err := decode(text, &before, "what was put away of", k.Class); err != nil {
-				return err
+				s.log.WarnContext(ctx, "it is replaced by what was learned since", "class", k.Class, "error", err)
+			} else {
+				k = coloc.Merge(before, k)
 			}
-			k = coloc.Merge(before, k)
 		case !errors.Is(err, sql.ErrNoRows):
 			return err
 		}
@@ -78,7 +80,8 @@ func (s *Store) forgetAway(ctx context.Context, class string) error {
 	for rows.Next() {
 		k, err := scanAway(rows)
 		if err != nil {
-			return err
+			s.log.WarnContext(ctx, "it is left as it is", "error", err)
+			continue
 		}
 		if rest, ok := coloc.Without(k, class); ok {
 			changed = append(changed, rest)
