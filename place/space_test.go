@@ -188,7 +188,7 @@ func TestRules(t *testing.T) {
 		each := genResources(t, 100, "each")
 		c := &Class{Each: Classify(each)}
 		for k := range each {
-			if c.Each[k] > each[k] || 4*c.Each[k] < 3*each[k] {
+			if c.Each[k] > each[k] || 2*c.Each[k] < each[k] {
 				t.Fatalf("%v is of the class %v", each, c.Each)
 			}
 		}

@@ -16,9 +16,6 @@ func (c *Core) Apply(now time.Time, e dovetail.Event) error {
 	if now.Before(c.now) {
 		return dovetail.Errorf(dovetail.Invalid, "time goes backwards: %s after %s", now.Format(time.RFC3339Nano), c.now.Format(time.RFC3339Nano))
 	}
-	if _, ok := e.(dovetail.Decided); !ok && c.planned.Seq > 0 {
-		c.planned = dovetail.Plan{}
-	}
 	err := c.apply(now, e)
 	if err != nil {
 		return err
@@ -176,7 +173,6 @@ func (c *Core) held(now time.Time, id dovetail.RunID, hold bool) error {
 	}
 	r.held = hold
 	r.waiting = now
-	c.walk = walk{}
 	c.leave(r)
 	c.queue(r, now)
 	return nil

@@ -39,12 +39,8 @@ type draft struct {
 	passed  bool   // in this round a run was passed over
 	again   bool   // what happened in this round may let a run start that was passed over
 	blocked []*run // those that are judged, in order
-	skipped []*run // in this walk, without asking the allocator
+	skipped []*run // in this round, without asking the allocator
 	closed  bool   // in this round the allocator takes nothing back any more for those that wait
-	walk    walk   // what is known of the line
-	whole   bool   // this decision looked at all of that part of the line
-	behind  bool   // it began behind what was known before
-	unsure  bool   // in this walk a run was blocked that may fit although nobody has more room
 	looked  int    // how many were blocked or skipped in this round
 	choices []chosen
 	head    *run         // the first that did not fit, if the order reserves for it
@@ -96,7 +92,6 @@ func (c *Core) Decide(now time.Time) dovetail.Plan {
 	if !plan.Empty() {
 		plan.Seq = c.seq + 1
 	}
-	d.keep(&plan)
 	return plan
 }
 
@@ -114,7 +109,7 @@ func (c *Core) draft(now time.Time) *draft {
 	if d.c == nil {
 		*d = draft{c: c, round: 1}
 	}
-	d.now, d.walk, d.whole, d.behind, d.staged = now, c.walk, false, false, false
+	d.now, d.staged = now, false
 	return d
 }
 
@@ -323,7 +318,6 @@ func (d *draft) allocate() {
 
 // block notes that a run cannot start now, and reports whether those behind it may.
 func (d *draft) block(w *run) bool {
-	d.unsure = d.unsure || w.comps != nil || d.varies(w) // nothing ruled it out: it may fit if others are placed elsewhere
 	w.comps = nil
 	d.passed = true
 	d.unpick(w)

@@ -149,7 +149,6 @@ func (c *Core) decided(now time.Time, p *dovetail.Plan) error {
 		r.pending = r.goesOn() && (r.suspended != r.frozen || r.unsettled())
 		return !r.pending
 	})
-	c.follow(p)
 	return nil
 }
 
@@ -303,7 +302,6 @@ func (r *run) heldBy(class string) {
 // stop ends a run: it keeps no grants, and is gone when its last replica is.
 func (c *Core) stop(r *run, e *dovetail.End, now time.Time) {
 	if r.state == dovetail.Queued {
-		c.walk = walk{}
 		c.leave(r)
 	}
 	r.state, r.reason, r.verdict = dovetail.Stopping, dovetail.NoReason, e

@@ -59,7 +59,7 @@ func (d *draft) lacksRoom(r *run) bool {
 	}
 	for ci := range a.shapes {
 		n := d.c.first(r, ci)
-		if n > 0 && !d.near && d.rules(a.class[ci], n) || !d.c.space.Holds(&a.shapes[ci], n, nil) {
+		if n > 0 && d.c.order.Backfill && !d.near && d.rules(a.class[ci], n) || !d.c.space.Holds(&a.shapes[ci], n, nil) {
 			if !varies {
 				a.shut, d.shut = d.c.space.Grown(), len(d.steps)
 			}

@@ -113,15 +113,17 @@ func (c *Core) part(r *run) {
 	}
 }
 
-// entry is a run's place in the waiting line. It is void once the run left the line or entered it anew.
+// entry is a run's place in the waiting line. It is void once the run left the line or entered it anew. What a walk along the line reads
+// comes first.
 type entry struct {
 	r       *run
 	version uint32
-	key     key
 	link    bool // in a front: see there
 	class   *place.Class
-	asks    int        // how many of its class must fit at once
-	fitsAt  int64      // the version of the cluster for which it is known that its core would fit it, were it empty
+	asks    int                // how many of its class must fit at once
+	fitsAt  int64              // the version of the cluster for which it is known that its core would fit it, were it empty
+	need    dovetail.Resources // of its core
+	key     key
 	job     policy.Job // while it waits it does not change: ranking afresh reads entries one after the other, and nothing else
 }
 
@@ -132,10 +134,8 @@ type arrival struct {
 	since   time.Time
 }
 
-func (r *run) waits(version uint32) bool { return r.entry == version && r.state == dovetail.Queued }
-
-func (e *entry) valid() bool   { return e.r.waits(e.version) }
-func (a *arrival) valid() bool { return a.r.waits(a.version) }
+func (e *entry) valid() bool   { return e.r.entry == e.version }
+func (a *arrival) valid() bool { return a.r.entry == a.version }
 
 // line is the waiting runs. Entries of an order that does not move are kept sorted; of one that moves it has a front. Arrivals is
 // sorted by when the runs began to wait, then by ID.
@@ -145,6 +145,7 @@ type line struct {
 	fresh    []entry // not sorted in yet
 	arrivals []arrival
 	n        int // runs waiting
+	left     int // how many have left since gaps were closed
 }
 
 // enter puts a run at its place in the line.
@@ -152,9 +153,6 @@ func (c *Core) enter(r *run, now time.Time) {
 	r.entry++
 	e := entry{r: r, version: r.entry, key: c.key(r, now), job: r.job(now)}
 	c.classify(&e)
-	if c.walk.covers(&e.key) {
-		c.walk = walk{}
-	}
 	c.line.fresh = append(c.line.fresh, e)
 	c.line.arrivals = append(c.line.arrivals, arrival{r: r, version: r.entry, since: r.waiting})
 	for a, i := c.line.arrivals, len(c.line.arrivals)-1; i > 0 && a[i-1].since.Equal(r.waiting) && a[i-1].r.id > r.id; i-- {
@@ -167,6 +165,7 @@ func (c *Core) enter(r *run, now time.Time) {
 func (c *Core) leave(r *run) {
 	r.entry++
 	c.line.n--
+	c.line.left++
 	if max(len(c.line.sorted)+len(c.line.fresh), len(c.line.arrivals)) > 2*c.line.n+1000 {
 		c.line.compact()
 	}
@@ -177,6 +176,24 @@ func (l *line) compact() {
 	l.sorted = slices.DeleteFunc(l.sorted, void)
 	l.fresh = slices.DeleteFunc(l.fresh, void)
 	l.arrivals = slices.DeleteFunc(l.arrivals, func(a arrival) bool { return !a.valid() })
+}
+
+// closeGaps drops the void entries among the first n valid ones. A line that is backfilled is left near its head, and every walk would
+// read the gaps again.
+func (l *line) closeGaps(n int) {
+	if l.left < 64 {
+		return
+	}
+	end := min(n+l.left, len(l.sorted))
+	start := end
+	for i := end - 1; i >= 0; i-- {
+		if e := &l.sorted[i]; e.valid() {
+			start--
+			l.sorted[start] = *e
+		}
+	}
+	clear(l.sorted[:start])
+	l.sorted, l.left = l.sorted[start:], 0
 }
 
 // settle sorts new entries in, or, if the order moves, adds them to its front.
@@ -214,7 +231,6 @@ func (l *line) settle(moves bool) {
 // rerank computes every key anew: the order, or a priority, changed.
 func (c *Core) rerank(now time.Time) {
 	c.ranking++
-	c.walk = walk{}
 	c.line.front = front{}
 	c.line.compact()
 	c.line.fresh = append(c.line.fresh, c.line.sorted...)
@@ -232,7 +248,7 @@ func (c *Core) rekey(class string, now time.Time) {
 		r.ranked, r.app.ranked, c.orderedAt = 0, 0, 0
 	}
 	l := &c.line
-	c.walk, l.front = walk{}, front{}
+	l.front = front{}
 	renew := func(e *entry) {
 		e.r.ranked = 0
 		e.key, e.job = c.key(e.r, now), e.r.job(now)

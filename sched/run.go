@@ -86,6 +86,14 @@ func (c *Core) class(each dovetail.Resources) *place.Class {
 
 // run is the core's picture of a run that has not ended.
 type run struct {
+	// What a walk along the waiting line reads: it lies together, as the walk is long.
+	entry  uint32 // the valid entry of the waiting line
+	held   bool
+	chosen bool // started in the draft
+	ending bool // ended in the draft
+	judged bool // why is the reason that the draft gives it
+	reason dovetail.ReasonCode
+
 	id        dovetail.RunID
 	spec      *dovetail.Run
 	app       *app
@@ -97,9 +105,7 @@ type run struct {
 	ended     time.Time
 
 	state     dovetail.State
-	reason    dovetail.ReasonCode
 	verdict   *dovetail.End // how it is to end, or ends
-	held      bool
 	suspended bool
 	frozen    bool // the back-end was told that it is suspended
 	retries   int  // deaths of core replicas survived
@@ -130,16 +136,12 @@ type run struct {
 	passing  int      // … in the draft
 	machines []string // classes of the nodes that held a replica, sorted
 
-	rank    key    // the last one computed
-	ranked  int    // the ranking it belongs to
-	entry   uint32 // the valid entry of the waiting line
-	hungry  bool   // it is in its application's list of hungry runs
-	pending bool   // it is in the list of runs to look at when dispatching
-	touched bool   // it is in the list of changed runs
-	chosen  bool   // started in the draft
-	ending  bool   // ended in the draft
-	shifted bool   // it is in a list of runs with steps in the draft
-	judged  bool   // why is the reason that the draft gives it
+	rank    key  // the last one computed
+	ranked  int  // the ranking it belongs to
+	hungry  bool // it is in its application's list of hungry runs
+	pending bool // it is in the list of runs to look at when dispatching
+	touched bool // it is in the list of changed runs
+	shifted bool // it is in a list of runs with steps in the draft
 	why     dovetail.ReasonCode
 }
 

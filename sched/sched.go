@@ -46,9 +46,6 @@ type Core struct {
 	surveyed survey                // … and neighbours
 	granted  map[dovetail.Slot]int // … and what a plan is checked in
 	stale    bool                  // something happened since the last plan that grants may depend on
-	walk     walk                  // what is known of the line
-	foreseen walk                  // … what will be, once planned is applied
-	planned  dovetail.Plan         // what Decide returned last, if nothing was applied since
 	settled  time.Time             // when that was applied: until then, and unless stale, sharing capacity again changes nothing
 	empty    [2]*place.Space       // the nodes of emptyAt with nothing on them: those that are open, and all; nil: not asked for yet
 	emptyAt  int64

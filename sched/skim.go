@@ -5,9 +5,10 @@ import (
 	"github.com/dovetail-sched/dovetail/place"
 )
 
-// A backfilling order tries, in every decision, up to backfillDepth runs behind those that do not fit. Most of them are ruled out by
-// their class, without a look at a node or at anything but their entry, or by the index of nodes. For them the allocator is not asked: as soon as it takes
-// nothing back any more for those that wait, all it could do is call them blocked.
+// A backfilling order tries, in every decision, up to backfillDepth runs behind those that do not fit. Nearly all of them are ruled
+// out by what is free in all or by the class of what they ask for: for them the walk along the line reads one entry after the other
+// and of the run its first bytes, and asks neither the nodes nor the allocator. As soon as the allocator takes nothing back any more
+// for those that wait, all it could do is call them blocked.
 
 // skims reports whether waiting runs may be passed over without asking the allocator: none of them jumps.
 func (d *draft) skims() bool {
@@ -18,20 +19,15 @@ func (d *draft) skims() bool {
 func (d *draft) skim(yield func(*run) bool) {
 	c := d.c
 	c.line.settle(false)
-	from, grown := d.resume(), c.space.Grown()
-	if d.looked >= backfillDepth || from == len(c.line.sorted) {
-		return
-	}
-	last := from
-	defer func() { d.walked(&c.line.sorted[last].key, grown) }()
-	for i := from; i < len(c.line.sorted); i++ {
+	c.line.closeGaps(backfillDepth)
+	d.skipped = d.skipped[:0]
+	for i := range c.line.sorted {
 		e := &c.line.sorted[i]
-		last = i
 		r := e.r
 		if !e.valid() || r.held || r.chosen || r.ending {
 			continue
 		}
-		if d.closed && e.fitsAt == c.version && (d.rules(e.class, e.asks) || !d.varies(r) && d.lacksRoom(r)) {
+		if d.closed && e.fitsAt == c.version && d.ruledOut(e) {
 			d.passed = true
 			d.skipped = append(d.skipped, r)
 			if d.looked++; d.looked >= backfillDepth {
@@ -49,27 +45,31 @@ func (d *draft) skim(yield func(*run) bool) {
 	}
 }
 
+// ruledOut reports whether a run cannot fit: by the sum of free capacity, by class, or because one component by itself does not.
+func (d *draft) ruledOut(e *entry) bool {
+	s := d.c.space
+	known := s.Counted(e.class) && s.Rules(e.class, e.asks) // so it is with most
+	return known || !e.need.Fits(s.Free()) || d.rules(e.class, e.asks) || !d.varies(e.r) && d.lacksRoom(e.r)
+}
+
 // rules reports whether a class rules out that n replicas of one of its shapes fit.
 func (d *draft) rules(class *place.Class, n int) bool {
 	if !d.c.space.Counted(class) {
-		d.shut = len(d.steps) // room may be counted now, with all that these steps have taken
+		d.shut = len(d.steps) // room is counted with all that these steps have taken
 	}
 	return d.c.space.Rules(class, n)
 }
 
 // judge gives the runs that were skipped their reason, if it is another one than they have.
 func (d *draft) judge() {
-	if len(d.skipped) == 0 && !d.behind && !d.whole {
+	if len(d.skipped) == 0 {
 		return
 	}
-	mood := d.mood()
-	if d.behind && mood != d.c.walk.mood {
-		d.revisit()
-	}
-	d.walk.mood = mood
+	flexible := d.c.cfg.Alloc == "flexible"
+	hungry := flexible && d.anyHungry()
 	for _, r := range d.skipped {
 		code := dovetail.NoCapacity
-		if mood == 1 || d.c.cfg.Alloc == "flexible" && !d.idle(r) { // as saturated says of one that does not jump
+		if hungry || flexible && !d.idle(r) { // as saturated says of one that does not jump
 			code = dovetail.Saturated
 		}
 		if !r.judged && r.reason != code {
@@ -78,10 +78,10 @@ func (d *draft) judge() {
 	}
 }
 
-// classify notes in an entry the component of which most replicas must fit at once.
+// classify notes in an entry what its run needs in all, and the component of which most replicas must fit at once.
 func (c *Core) classify(e *entry) {
 	a := e.r.app
-	e.fitsAt, e.asks = 0, 0
+	e.fitsAt, e.asks, e.need = 0, 0, a.need
 	for ci := range a.class {
 		n := c.asks(a, ci)
 		if a.aims {
