@@ -174,6 +174,20 @@ type eviction struct {
 	node, ci, victims, room int
 }
 
+// least returns how many replicas must go from a node before so much is free there; if limit are too few, more.
+func least(wanted, free, each dovetail.Resources, limit int) int {
+	n := 0
+	for k := range wanted {
+		if lack := wanted[k] - free[k]; wanted[k] > 0 && lack > each[k]*int64(n) {
+			if lack > each[k]*int64(limit) {
+				return limit + 1
+			}
+			n = int((lack + each[k] - 1) / each[k])
+		}
+	}
+	return n
+}
+
 // better prefers fewer victims for each core replica that then fits, then fewer victims, then the lower node.
 func (e eviction) better(o eviction) bool {
 	if a, b := e.victims*o.room, o.victims*e.room; a != b {
@@ -198,17 +212,14 @@ func (f fitter) evict(r *run, ci int, cl class, n int, victim *run) int {
 			}
 			free := f.c.space.Node(k.node).Free
 			each := victim.app.shapes[vi].Each
-			for v := 1; v <= k.want; v++ {
-				free = free.Plus(each)
-				room := sh.Each.Count(free, n)
-				if room == 0 {
-					continue
+			for room := 0; room < n; { // only numbers that make room for one more
+				v := max(1, least(sh.Each.Times(room+1), free, each, k.want))
+				if v > k.want {
+					break
 				}
+				room = sh.Each.Count(free.Plus(each.Times(v)), n)
 				if e := (eviction{k.node, vi, v, room}); best.room == 0 || e.better(best) {
 					best = e
-				}
-				if room == n {
-					break
 				}
 			}
 		}
