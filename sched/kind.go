@@ -166,7 +166,7 @@ func (n *node) tidy(t *tenant) {
 // beside returns what runs of a run's class other than itself do on a node.
 func (n *node) beside(r *run) part {
 	most := absent
-	for i := range n.tenants {
+	for i := 0; i < len(n.tenants) && most < working; i++ {
 		if t := &n.tenants[i]; t.r != r && t.r.kind == r.kind {
 			most = max(most, t.part(t.r.frozen))
 		}
