@@ -26,7 +26,8 @@ type pass struct {
 	By          dovetail.RunID `json:"by"`
 	At          time.Time      `json:"at"`
 	Method      string         `json:"method"`
-	Probability float64        `json:"probability,omitempty"` // of its own to start instead; 0: it could not have
+	Could       bool           `json:"could,omitempty"`       // it was among the options
+	Probability float64        `json:"probability,omitempty"` // … of which it had this
 }
 
 // contender is a run of the window.
@@ -64,6 +65,9 @@ func (w *window) takes(c *Core, r *run, now time.Time) bool {
 	a, b := c.key(first, now), c.key(r, now)
 	return a.priority == b.priority && a.later == b.later
 }
+
+// isDue reports whether a run was passed over so often that it goes first.
+func (c *Core) isDue(r *run) bool { return r.passes+r.passing >= c.patience() }
 
 // clear empties the window.
 func (w *window) clear() {
@@ -140,7 +144,7 @@ func (d *draft) drawOne(yield func(*run) bool) (started, more bool) {
 func (d *draft) contend() {
 	w := &d.window
 	w.options = w.options[:0]
-	if i := slices.IndexFunc(w.runs, func(x contender) bool { return x.r.passes+x.r.passing >= d.c.patience() }); i >= 0 {
+	if i := slices.IndexFunc(w.runs, func(x contender) bool { return d.c.isDue(x.r) }); i >= 0 {
 		w.due = true
 		if !w.runs[i].out {
 			w.options = append(w.options, i)
@@ -384,7 +388,7 @@ func (c *Core) note(x *dovetail.Draw) {
 		o.passed = &pass{By: x.Run, At: x.At, Method: x.Method}
 		for _, p := range x.Options {
 			if p.Run == id {
-				o.passed.Probability = p.Probability
+				o.passed.Could, o.passed.Probability = true, p.Probability
 			}
 		}
 		c.touch(o)

@@ -51,16 +51,35 @@ func (c *Core) position(x *dovetail.Explanation, r *run, now time.Time) {
 		return
 	}
 	n := 0
+	first := window{}
+	open := c.method != nil // nobody was found yet that is not of the window
 	for w := range c.waiting(now) {
 		n++
+		if open = open && (!c.fits(w.app) || first.takes(c, w, now)); open && c.fits(w.app) {
+			first.runs = append(first.runs, contender{r: w})
+		}
 		if w == r {
 			x.Position = n
-			return
+			break
 		}
 		reserved := c.order.Reserves && r.reason == dovetail.Behind
 		if x.Behind == 0 && (!c.order.Backfill || reserved || c.overdue(w, now)) && c.fits(w.app) {
 			x.Behind = w.id
 		}
+	}
+	c.drawnBehind(x, r, &first, open, now)
+}
+
+// drawnBehind corrects who goes first where runs are drawn: nobody within the window, unless one of it is due or overdue.
+func (c *Core) drawnBehind(x *dovetail.Explanation, r *run, first *window, inside bool, now time.Time) {
+	for _, o := range first.runs {
+		if c.isDue(o.r) && o.r != r && !c.overdue(first.runs[0].r, now) {
+			x.Behind = o.r.id
+			return
+		}
+	}
+	if inside && c.fits(r.app) && !c.order.Reserves && !c.overdue(first.runs[0].r, now) {
+		x.Behind = 0
 	}
 }
 
@@ -232,6 +251,10 @@ func (c *Core) waitText(x *dovetail.Explanation, r *run, now time.Time) string {
 	case dovetail.NoNode:
 		return text + ". It would not fit the nodes that are open, were they empty; it waits for more capacity, and does not stop others."
 	case dovetail.Behind:
+		if o := c.runs[x.Behind]; c.method != nil && o != nil && c.isDue(o) {
+			text += fmt.Sprintf(". Run %d was passed over %s and goes first", o.id, times(o.passes))
+			break
+		}
 		if c.order.Reserves {
 			text += fmt.Sprintf(". Policy %s lets it pass only when that does not delay run %d, as far as runtimes are predicted", c.cfg.Policy, x.Behind)
 			break
@@ -243,6 +266,7 @@ func (c *Core) waitText(x *dovetail.Explanation, r *run, now time.Time) string {
 		text += ". The runs in service can use all that is left, so that nothing is reclaimed for it yet"
 	case dovetail.NoReason, dovetail.NoCapacity: // what it needs says it all
 	}
+	text += r.passText(c.patience())
 	if len(x.Unblock) > 0 {
 		text += ". It fits when " + strings.Join(x.Unblock, ", or if ")
 	}
@@ -264,6 +288,51 @@ func (c *Core) choiceText(r *run) string {
 	return text + fmt.Sprintf(": the probability of meeting it was %.0f %% at %s", 100*x.Probability, x.At.Format(time.RFC3339))
 }
 
+// passText says how often a waiting run was passed over, by whom last, and why.
+func (r *run) passText(patience int) string {
+	p := r.passed
+	if p == nil {
+		return ""
+	}
+	text := fmt.Sprintf(". It was passed over %s (after %d it goes first), last by run %d at %s", times(r.passes), patience, p.By, p.At.Format(time.RFC3339))
+	switch {
+	case p.Method == methodDue:
+		return text + ", which had been passed over often enough itself"
+	case !p.Could:
+		return text + ": it could not have started then"
+	}
+	return text + fmt.Sprintf(": method %s gave it a probability of %s", p.Method, percent(p.Probability))
+}
+
+// drawText says how a run came to start before or after others, and beside whom.
+func (r *run) drawText() string {
+	x := r.draw
+	text := fmt.Sprintf("; method %s drew it with a probability of %s among %d that could start", x.Method, percent(x.Probability()), len(x.Options))
+	if x.Method == methodDue {
+		text = fmt.Sprintf("; it had been passed over %s, so that it went first", times(r.passes))
+	}
+	if len(x.Passed) > 0 {
+		text += fmt.Sprintf(", before %d that had come before it", len(x.Passed))
+	}
+	if len(x.Beside) == 0 {
+		return text + ", on nodes where nobody else was"
+	}
+	text += ", beside " + strings.Join(x.Beside, ", ")
+	if x.Score > 0 {
+		text += fmt.Sprintf(" (its nodes score %.2f; 0.5 is neither good nor bad)", x.Score)
+	}
+	return text
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+func percent(p float64) string { return fmt.Sprintf("%.0f %%", 100*p) }
+
 // serviceText describes a run in service.
 func (c *Core) serviceText(r *run, now time.Time) string {
 	s := r.status()
@@ -284,6 +353,9 @@ func (c *Core) serviceText(r *run, now time.Time) string {
 	}
 	if r.choice != nil {
 		text += c.choiceText(r)
+	}
+	if r.draw != nil {
+		text += r.drawText()
 	}
 	if now.Before(r.regrow) {
 		text += fmt.Sprintf("; it gets no new elastic replica for another %s", r.regrow.Sub(now).Round(time.Second))
