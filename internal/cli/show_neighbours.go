@@ -13,7 +13,11 @@ func neighbourly(s *dovetail.RunStatus, c *dovetail.Company) [][2]string {
 	if c == nil {
 		return pairs
 	}
+	const glimpse = 0.05 // seconds; who was there for less is not worth a line
 	for i := range c.Beside {
+		if c.Ended && c.Beside[i].Seconds < glimpse {
+			continue
+		}
 		pairs = append(pairs, [2]string{"Beside", companionText(&c.Beside[i], c.Ended)})
 	}
 	return pairs
