@@ -176,11 +176,12 @@ func (s *Service) catchUp(ctx context.Context, e Engine) error {
 	known := make(map[key]*dovetail.Outlook)
 	sizes := make(map[string][]int64)
 	var live []string
+	var paired []dovetail.KnownClass
 	err := e.Inspect(ctx, func(c *sched.Core, now time.Time) {
 		for _, r := range c.Live(now) {
 			live = append(live, r.Run.Class)
 		}
-		s.learner.prime(c.Neighbours())
+		paired = c.Neighbours()
 		for _, o := range c.Outlooks() { // nobody ever changes them
 			known[key{o.Class, o.InputSize}] = o
 			sizes[o.Class] = append(sizes[o.Class], o.InputSize)
@@ -199,11 +200,6 @@ func (s *Service) catchUp(ctx context.Context, e Engine) error {
 	if err != nil {
 		return fmt.Errorf("ask for the job classes on record: %w", err)
 	}
-	for _, name := range names {
-		if len(sizes[name]) == 0 {
-			s.teach(ctx, e, name, nil)
-		}
-	}
 	finished, err := s.learner.past.History(ctx, engine.HistoryFilter{Limit: lookback, Learn: true})
 	if err != nil {
 		return fmt.Errorf("look at the latest finished runs: %w", err)
@@ -214,8 +210,29 @@ func (s *Service) catchUp(ctx context.Context, e Engine) error {
 			classes[h.Status.Class] = true
 		}
 	}
+	if err := s.primeAway(ctx, append(slices.Collect(maps.Keys(classes)), names...)); err != nil {
+		return err
+	}
+	s.learner.prime(paired)
+	for _, name := range names {
+		if len(sizes[name]) == 0 {
+			s.teach(ctx, e, name, nil)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(classes)) {
 		s.teach(ctx, e, name, known)
+	}
+	return nil
+}
+
+// primeAway lets the learner know the evidence of classes that were put away, so that it is not told again and they stay away.
+func (s *Service) primeAway(ctx context.Context, classes []string) error {
+	for part := range slices.Chunk(classes, page) {
+		away, err := s.archive.PutAway(ctx, part...)
+		if err != nil {
+			return fmt.Errorf("look for what was put away: %w", err)
+		}
+		s.learner.prime(away)
 	}
 	return nil
 }

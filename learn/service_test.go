@@ -101,12 +101,14 @@ func TestServiceRemembers(t *testing.T) {
 			reason    string
 			forgotten time.Duration // after day; 0: nothing was
 			known     bool          // the core has the evidence
+			away      bool          // it was put away
 			want      int           // runs of the evidence that the engine is told
 		}{
-			{"nothing was known", 0, false, 10},
-			{"it was known", 0, true, 0},
-			{"it was forgotten after six runs", 5*time.Hour + time.Minute, false, 4},
-			{"it was forgotten after all", 24 * time.Hour, false, 0},
+			{"nothing was known", 0, false, false, 10},
+			{"it was known", 0, true, false, 0},
+			{"it was put away", 0, false, true, 0},
+			{"it was forgotten after six runs", 5*time.Hour + time.Minute, false, false, 4},
+			{"it was forgotten after all", 24 * time.Hour, false, false, 0},
 		} {
 			w, e := newWorld(t, "cobell"), newFakeEngine(t)
 			w.put(runs...)
@@ -114,6 +116,10 @@ func TestServiceRemembers(t *testing.T) {
 				if err := e.core.Apply(day, dovetail.Paired{Evidence: *evidenceOf(t, w.fit(), 1)}); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if test.away {
+				k := dovetail.KnownClass{Class: "sort", Seen: day, Evidence: evidenceOf(t, w.fit(), 1)}
+				w.record(&engine.Changes{PutAway: []dovetail.KnownClass{k}})
 			}
 			if test.forgotten > 0 {
 				data, err := dovetail.EncodeEvent(dovetail.Forgotten{Class: "sort"})
