@@ -7,6 +7,7 @@ RACE    := ./engine/... ./internal/backend/... ./internal/store/... ./internal/h
 SEED    ?= 1
 KILLS   ?= 1000
 TRIALS  ?= 20
+REPEATS ?= 6
 CHECKS  ?= 20000
 FUZZ    ?= 3000x
 
@@ -67,6 +68,11 @@ crash-short: ## the same with 25 kills
 target-proof: ## run a job with a target TRIALS (20) times beside another one, with and without prediction: a quarter of an hour on two quiet processors
 	@mkdir -p bin
 	$(GO) test ./test/target -run='^TestTarget$$' -count=1 -v -timeout=120m -args -runs=$(TRIALS) -seed=$(SEED) -out=$(abspath bin)/target.md
+
+.PHONY: neighbours-proof
+neighbours-proof: ## let a queue of jobs that use processors, disk and memory run REPEATS (6) times in the order of the queue, shuffled, and by what was learned: half an hour on two quiet processors
+	@mkdir -p bin
+	$(GO) test ./test/neighbours -run='^TestNeighbours$$' -count=1 -v -timeout=240m -args -repetitions=$(REPEATS) -seed=$(SEED) -dir=$(abspath bin)/neighbours -out=$(abspath bin)/neighbours.md
 
 .PHONY: swarm
 swarm: ## run the property tests for long: CHECKS (20000) cases each
