@@ -87,27 +87,19 @@ func startDaemon(ctx context.Context, o daemonOptions) (_ *daemon, err error) {
 	if err != nil {
 		return nil, err
 	}
-	learner, err := learn.New(store, learn.DefaultModel)
-	if err != nil {
-		return nil, err
-	}
-	lessons := learn.NewService(learner, store, o.Log)
-	meter, err := newMeter(o.Usage, o.Log)
+	beside, err := newAides(store, &o)
 	if err != nil {
 		return nil, err
 	}
 	eng, err := engine.Open(ctx, engine.Options{
 		Config: o.Config, Fresh: o.Fresh, Store: store, Reader: store, Runner: runner, Log: o.Log, Hook: o.Hook,
-		SnapshotEvery: o.SnapshotEvery, Recorded: func(c *engine.Changes) {
-			lessons.Recorded(c)
-			meter.recorded(c)
-		},
+		SnapshotEvery: o.SnapshotEvery, Recorded: beside.recorded,
 	})
 	if err != nil {
 		return nil, err
 	}
 	handler, err := httpapi.New(httpapi.Options{
-		Engine: eng, Reader: store, Logs: runner, Meter: runner, Forecasts: study.NewOracle(eng, store), Metrics: meter.metrics, Token: o.Token, Log: o.Log, Version: version().Version,
+		Engine: eng, Reader: store, Logs: runner, Meter: runner, Forecasts: study.NewOracle(eng, store), Metrics: beside.meter.metrics, Token: o.Token, Log: o.Log, Version: version().Version,
 	})
 	if err != nil {
 		return nil, err
@@ -122,14 +114,40 @@ func startDaemon(ctx context.Context, o daemonOptions) (_ *daemon, err error) {
 	d.end = end
 	go func() {
 		defer close(d.done)
-		d.err = errors.Join(runAll(serving, eng, []func(context.Context){
-			func(ctx context.Context) { lessons.Run(ctx, eng) },
-			func(ctx context.Context) { meter.run(ctx, eng) },
-		}, func(ctx context.Context) error {
+		d.err = errors.Join(runAll(serving, eng, beside, func(ctx context.Context) error {
 			return httpapi.Serve(ctx, listener, handler, o.Log)
 		}), backwards(undo))
 	}()
 	return d, nil
+}
+
+// aides work beside the engine: what they have to say they tell it.
+type aides struct {
+	lessons *learn.Service
+	meter   meter
+}
+
+func newAides(store *sqlite.Store, o *daemonOptions) (aides, error) {
+	learner, err := learn.New(store, learn.DefaultModel)
+	if err != nil {
+		return aides{}, err
+	}
+	m, err := newMeter(o.Usage, o.Log)
+	return aides{learn.NewService(learner, store, o.Log), m}, err
+}
+
+// recorded lets them take notice of what a turn has put on record.
+func (a aides) recorded(c *engine.Changes) {
+	a.lessons.Recorded(c)
+	a.meter.recorded(c)
+}
+
+// run lets them work until the context ends.
+func (a aides) run(ctx context.Context, e *engine.Engine) {
+	var working sync.WaitGroup
+	working.Go(func() { a.lessons.Run(ctx, e) })
+	working.Go(func() { a.meter.run(ctx, e) })
+	working.Wait()
 }
 
 // ready waits until the daemon accepts work. Until it knows all of its nodes it refuses what does not fit those it knows.
@@ -150,7 +168,7 @@ func (d *daemon) ready(ctx context.Context) error {
 
 // runAll runs the engine, what works beside it, and the server until the context ends or one of them fails. The server ends first: what it
 // still answers needs the engine.
-func runAll(ctx context.Context, eng *engine.Engine, beside []func(context.Context), serve func(context.Context) error) error {
+func runAll(ctx context.Context, eng *engine.Engine, beside aides, serve func(context.Context) error) error {
 	serving, endServing := context.WithCancel(ctx)
 	defer endServing()
 	deciding, endDeciding := context.WithCancel(context.WithoutCancel(ctx))
@@ -162,9 +180,7 @@ func runAll(ctx context.Context, eng *engine.Engine, beside []func(context.Conte
 		decided <- err
 	}()
 	var working sync.WaitGroup
-	for _, work := range beside {
-		working.Go(func() { work(serving) })
-	}
+	working.Go(func() { beside.run(serving, eng) })
 	served := serve(serving)
 	endServing()
 	working.Wait()

@@ -82,7 +82,7 @@ func (c *cluster) Measure(_ context.Context, period time.Duration) ([]usage.Read
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.looks = append(c.looks, time.Since(c.from))
-	time.Sleep(c.takes) // in synthetic time
+	<-time.After(c.takes) // in synthetic time
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -126,7 +126,7 @@ func run(t *testing.T, c *cluster, play func(s *usage.Service, log *bytes.Buffer
 }
 
 func pass(d time.Duration) {
-	time.Sleep(d) // synthetic
+	<-time.After(d) // synthetic
 	synctest.Wait()
 }
 
