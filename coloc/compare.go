@@ -40,8 +40,8 @@ type Sample struct {
 // fades as 1/runs. No m_b is below 0.01.
 //
 // The interval is the central 90 % of the error of that estimate, which has two parts. The noise of runs: Student's t, with a variance that is that of the
-// residuals and of 4 runs with a standard deviation of 10 %, so that few runs prove little. And the errors of the priors, 0.25 each (ridge regression is biased towards
-// them), with the weight that they have in m_b: what hardly a run has shown stays unknown however well other runs agree, and so does what came together in all runs,
+// residuals and of 4 runs with a standard deviation of 10 %, so that few runs prove little. And the errors of the priors, 0.25 each or by as much as one differs from 1 if that is
+// more, so that no prior proves anything by itself (ridge regression is biased towards them), with the weight that they have in m_b: what hardly a run has shown stays unknown however well other runs agree, and so does what came together in all runs,
 // which cannot be told apart.
 //
 // Runs that say nothing are left out: work or an exposure that is negative or not finite, no time, a pace 20 times off the usual one.
@@ -171,13 +171,15 @@ func solve(columns [][]float64, y, prior []float64, rates []dovetail.Rate) error
 		clear(row)
 		row[j] = 1
 		factor.Solve(row) // of the inverse: how the errors of all priors reach m_j, each times the ridge
-		errors := 0.0
-		for _, v := range row {
-			errors += float64(v * v)
+		weights, errors := 0.0, 0.0
+		for i, v := range row {
+			e := v * max(priorError, math.Abs(prior[i]-1))
+			weights += float64(v * v)
+			errors += float64(e * e)
 		}
 		m := min(max(solution.X[j], slowest), fastest)
-		sampling := max(0, row[j]-float64(ridge*errors)) // (Λ⁻¹XᵀXΛ⁻¹)_jj with Λ = XᵀX + ridge
-		half := math.Hypot(t*math.Sqrt(scale*sampling), normal95*priorError*ridge*math.Sqrt(errors))
+		sampling := max(0, row[j]-float64(ridge*weights)) // (Λ⁻¹XᵀXΛ⁻¹)_jj with Λ = XᵀX + ridge
+		half := math.Hypot(t*math.Sqrt(scale*sampling), normal95*ridge*math.Sqrt(errors))
 		rates[j].Rate, rates[j].Low, rates[j].High = m, max(m-half, slowest), min(m+half, fastest)
 	}
 	return nil

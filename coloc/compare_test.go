@@ -166,6 +166,20 @@ func TestHardlyMet(t *testing.T) {
 	}
 }
 
+// A prior of which the runs say nothing proves nothing: here they were beside one class all the time, and somebody believes that they are faster alone.
+func TestPriorProvesNothing(t *testing.T) {
+	for n := range 20 {
+		var samples []Sample
+		for range n + 1 {
+			samples = append(samples, Sample{Work: 100, Beside: []Exposure{{"", 0.5}, {"a", 99.5}}})
+		}
+		e := &dovetail.Evidence{Rates: Compare(samples, func(beside string) float64 { return map[string]float64{"": 1.8, "a": 1}[beside] })}
+		if s, ok := Slowdown(e, "a"); !ok || s.Proven() || s.Times < 1.5 {
+			t.Errorf("%d runs: %+v", n+1, s)
+		}
+	}
+}
+
 func TestCompareGarbage(t *testing.T) {
 	good := Sample{Work: 100, Beside: []Exposure{{"a", 80}, {"", 40}}}
 	want := Compare([]Sample{good}, nil)
