@@ -126,6 +126,10 @@ func (d *draft) code(r *run, behind dovetail.RunID) dovetail.ReasonCode {
 func (d *draft) unblock(r *run) []string {
 	f := fitter{d}
 	var ways []string
+	defer func() {
+		d.forget()
+		r.comps = nil
+	}()
 	if d.fitsWithout(f, r, nil) {
 		return nil
 	}
@@ -146,8 +150,6 @@ func (d *draft) unblock(r *run) []string {
 	if len(ways) == 0 {
 		ways = d.together(f, r)
 	}
-	d.forget()
-	r.comps = nil
 	return ways
 }
 

@@ -57,16 +57,22 @@ func (s *stage) turn() {
 		if v := s.core.Validate(); len(v) > 0 {
 			s.t.Fatal(v)
 		}
-		for _, id := range s.core.Serving() {
-			r := s.core.runs[id]
-			for ci := range r.comps {
-				for _, k := range append([]cell(nil), r.comps[ci].cells...) {
-					slot := s.core.slot(r, ci, &k)
-					if n := k.told - k.up; n > 0 {
-						s.apply(dovetail.ReplicasUp{Slot: slot, N: n})
-					} else if n := k.live - k.told; n > 0 {
-						s.apply(dovetail.ReplicasDown{Slot: slot, N: n, WasUp: true, Exit: dovetail.Exit{Asked: true}})
-					}
+		s.obey()
+	}
+}
+
+// obey does what the core has told the back-end.
+func (s *stage) obey() {
+	s.t.Helper()
+	for _, id := range s.core.Serving() {
+		r := s.core.runs[id]
+		for ci := range r.comps {
+			for _, k := range append([]cell(nil), r.comps[ci].cells...) {
+				slot := s.core.slot(r, ci, &k)
+				if n := k.told - k.up; n > 0 {
+					s.apply(dovetail.ReplicasUp{Slot: slot, N: n})
+				} else if n := k.live - k.told; n > 0 {
+					s.apply(dovetail.ReplicasDown{Slot: slot, N: n, WasUp: true, Exit: dovetail.Exit{Asked: true}})
 				}
 			}
 		}
