@@ -1,6 +1,9 @@
 package coloc
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	tolerance  = 1e-11 // of reduced costs, and of pivots relative to the largest of their column
@@ -8,7 +11,7 @@ const (
 	surplus    = -1    // in place of the second kind: the variable is the work of the first one beyond what there is
 )
 
-// simplex is the state of pairs: the dense revised simplex method with an explicit inverse of the basis.
+// simplex is the state of program: the dense revised simplex method with an explicit inverse of the basis.
 type simplex struct {
 	n      int
 	m      []float64
@@ -19,16 +22,27 @@ type simplex struct {
 	column []float64 // of the entering variable, in terms of the basis
 }
 
-// pairs solves the linear program of models.md 5.4: how long, x_ab ≥ 0, should nodes hold each pair of kinds a ≤ b, so that all work gets done in the
-// least total time? A pair yields m[a*n+b] of a and m[b*n+a] of b per time, a pair of equals 2 m[a*n+a]. It returns the duals, which are the prices of a unit of
-// work, and the least time. Rates are positive; work that is not positive is none, and duals of that are not unique.
+// pairs returns the duals of program, and the least time.
+func pairs(m, work []float64) (dual []float64, time float64) {
+	s := program(m, work)
+	for i, v := range s.basis {
+		if v[1] != surplus {
+			time += s.x[i]
+		}
+	}
+	return s.dual, time
+}
+
+// program solves the linear program of models.md 5.4: how long, x_ab ≥ 0, should nodes hold each pair of kinds a ≤ b, so that all work gets done in the
+// least total time? A pair yields m[a*n+b] of a and m[b*n+a] of b per time, a pair of equals 2 m[a*n+a]. The duals are the prices of a unit of
+// work. Rates are positive; work that is not positive is none, and duals of that are not unique.
 //
 // It begins with pairs of equals, which is feasible. The variable with the most negative reduced cost enters, of equals the first; after n pivots that gained
 // nothing it is the first one with a negative reduced cost (Bland 1977), so that it ends. Of variables that could leave, the first one does.
-func pairs(m, work []float64) (dual []float64, time float64) {
+func program(m, work []float64) *simplex {
 	n := len(work)
 	buffer := make([]float64, n*n+3*n)
-	s := simplex{
+	s := &simplex{
 		n: n, m: m, basis: make([][2]int, n),
 		inv: buffer[:n*n], x: buffer[n*n : n*n+n], dual: buffer[n*n+n : n*n+2*n], column: buffer[n*n+2*n:],
 	}
@@ -55,15 +69,18 @@ func pairs(m, work []float64) (dual []float64, time float64) {
 		s.pivot(row, entering)
 	}
 	s.price()
-	for i, v := range s.basis {
-		if v[1] != surplus {
-			time += s.x[i]
-		}
-	}
 	for i := range s.dual {
 		s.dual[i] = max(s.dual[i], 0)
 	}
-	return s.dual, time
+	return s
+}
+
+// time returns how long the optimum holds a pair, in either order.
+func (s *simplex) time(a, b int) float64 {
+	if i := slices.Index(s.basis, [2]int{min(a, b), max(a, b)}); i >= 0 {
+		return s.x[i]
+	}
+	return 0
 }
 
 // price computes the duals: pairs cost 1, surplus nothing, so that they are sums of rows of the inverse.

@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	mostKinds = 16  // that the linear program has: those with the most work
-	aloneRate = 1.1 // of a class on a node of its own, relative to its usual pace, if no run was seen there (models.md 5.4)
+	mostKinds = 16   // that the linear program has: those with the most work
+	aloneRate = 1.1  // of a class on a node of its own, relative to its usual pace, if no run was seen there (models.md 5.4)
+	equal     = 1e-9 // relative difference up to which worths and times are equal
 )
 
 // prices is what a unit of work of each class is worth. It is computed once for a scene.
@@ -17,7 +18,7 @@ type prices struct {
 	version int       // of the book
 	work    []Share   // that it was computed of
 	kinds   []Share   // that the linear program had
-	duals   []float64 // of these
+	optimum *simplex  // … and its solution
 	byID    []float64 // for each class of the book; NaN: not asked for yet
 	other   float64   // of a Stranger
 }
@@ -39,9 +40,9 @@ func (b *Book) priced(s *Scene) *prices {
 			m[i*n+j] = b.pace(a.ID, c.ID)
 		}
 	}
-	lambda, _ := pairs(m, work)
+	optimum := program(m, work)
 	*l = prices{
-		ready: true, version: b.version, work: append(l.work[:0], s.Work...), kinds: kinds, duals: lambda,
+		ready: true, version: b.version, work: append(l.work[:0], s.Work...), kinds: kinds, optimum: optimum,
 		byID: slices.Grow(l.byID[:0], len(b.classes))[:len(b.classes)],
 	}
 	for i := range l.byID {
@@ -50,9 +51,9 @@ func (b *Book) priced(s *Scene) *prices {
 	l.other = b.margin(Stranger, l)
 	for i, k := range kinds {
 		if k.ID == Stranger {
-			l.other = lambda[i]
+			l.other = optimum.dual[i]
 		} else {
-			l.byID[k.ID] = lambda[i]
+			l.byID[k.ID] = optimum.dual[i]
 		}
 	}
 	return l
@@ -73,7 +74,7 @@ func (b *Book) kinds(work []Share) []Share {
 func (b *Book) margin(id ID, l *prices) float64 {
 	price := 1 / (2 * b.pace(id, id))
 	for i, k := range l.kinds {
-		price = min(price, max(0, 1-float64(l.duals[i]*b.pace(k.ID, id)))/b.pace(id, k.ID))
+		price = min(price, max(0, 1-float64(l.optimum.dual[i]*b.pace(k.ID, id)))/b.pace(id, k.ID))
 	}
 	return price
 }
@@ -149,11 +150,30 @@ func (b *Book) worth(l *prices, newcomer ID, residents []ID) float64 {
 	return own + change
 }
 
-// weighPrice picks the run with the largest mean worth over its nodes; of equals the first in line. The weight of a run does not count: who is
-// passed over is due after a number of times.
+// planned returns for how long the optimum holds pairs of a newcomer and the runs on nodes, summed.
+func (l *prices) planned(newcomer ID, nodes [][]ID) float64 {
+	a, time := l.kind(newcomer), 0.0
+	for _, residents := range nodes {
+		for _, r := range residents {
+			if c := l.kind(r); a >= 0 && c >= 0 {
+				time += l.optimum.time(a, c)
+			}
+		}
+	}
+	return time
+}
+
+// kind returns which kind of the linear program a class is, or −1.
+func (l *prices) kind(id ID) int {
+	return slices.IndexFunc(l.kinds, func(k Share) bool { return k.ID == id })
+}
+
+// weighPrice picks the run with the largest mean worth over its nodes. Prices cannot tell the pairs apart that are in the optimum: all of them are worth what they cost. Of
+// these, and of others that are equal up to rounding, it picks the one that the optimum holds longest, and then the first in line. The weight of a run does not
+// count: who is passed over is due after a number of times.
 func weighPrice(b *Book, s *Scene, p []float64) {
 	l := b.priced(s)
-	pick, best := 0, math.Inf(-1)
+	pick, best, longest := 0, math.Inf(-1), 0.0
 	for i := range s.Window {
 		c := &s.Window[i]
 		worth := 0.0
@@ -161,9 +181,15 @@ func weighPrice(b *Book, s *Scene, p []float64) {
 			worth += b.worth(l, c.ID, residents)
 		}
 		worth /= float64(max(len(c.Nodes), 1))
-		if worth > best {
-			pick, best = i, worth
+		rounding := equal * (math.Abs(worth) + l.of(b, c.ID))
+		if worth < best-rounding {
+			continue
 		}
+		time := l.planned(c.ID, c.Nodes) / float64(max(len(c.Nodes), 1))
+		if worth > best+rounding || time > longest*(1+equal) {
+			pick, longest = i, time
+		}
+		best = max(best, worth)
 	}
 	surely(p, pick)
 }

@@ -145,6 +145,14 @@ func TestPrice(t *testing.T) {
 	if p[0] != 1 {
 		t.Errorf("disk on one of each against cpu beside disk: %v", p)
 	}
+	s.Window = []Candidate{{ID: disk, Nodes: [][]ID{{disk}}}, {ID: cpu, Nodes: [][]ID{{disk}}}} // both are worth nothing: 55 and 50 of time
+	if weighPrice(b, &s, p); p[0] != 1 {
+		t.Errorf("of equals the one that the optimum holds longest: %v", p)
+	}
+	s.Work[0].Amount = 91 // 46 beside themselves
+	if weighPrice(b, &s, p); p[1] != 1 {
+		t.Errorf("of equals the one that the optimum holds longest: %v", p)
+	}
 	s.Window = []Candidate{{ID: cpu, Nodes: [][]ID{{disk}}}, {ID: cpu, Nodes: [][]ID{{disk}}}}
 	weighPrice(b, &s, p)
 	if p[0] != 1 {
