@@ -107,8 +107,8 @@ type lesson struct {
 // that is not spoken of.
 //
 // The rates are those of coloc.Compare, towards what the model says of each neighbour (prior). Their intervals take the usual pace as known: they are for rates beside
-// each other, as coloc.Slowdown compares them. Simulated with a noise of 3 and 15 %, 3 to 30 runs and up to four neighbours, the intervals of such slowdowns hold 99 and 92 to 96 % of the
-// truths; those of rates, against the true usual pace, 91 to 100 and 83 to 88 %.
+// each other, as coloc.Slowdown compares them. Simulated with a noise of 3 and 15 %, 3 to 30 runs and up to four neighbours, the intervals of such slowdowns hold 99 and 90 to 97 % of the
+// truths; those of rates, against the true usual pace, 91 to 100 and 78 to 88 %.
 func (l *Learner) evidence(name string, model predict.Model, runs []dovetail.Past) *dovetail.Evidence {
 	lessons := l.lessons(name, model, runs)
 	if len(lessons) == 0 {
