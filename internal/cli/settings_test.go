@@ -17,7 +17,7 @@ import (
 )
 
 func testDefaults() serveOptions {
-	return serveOptions{StateDir: "/state", Listen: defaultListen, Nodes: "1", LogLevel: "info", Snapshots: 1_000_000, Schedule: dovetail.DefaultConfig()}
+	return serveOptions{StateDir: "/state", Listen: defaultListen, Nodes: "1", LogLevel: "info", Snapshots: 1_000_000, Usage: defaultUsage(), Schedule: dovetail.DefaultConfig()}
 }
 
 // configured resolves a configuration from a file's text, variables and flags.
@@ -67,6 +67,14 @@ func TestConfigure(t *testing.T) {
 			})},
 		{"a flag with the default's value is still said", "policy: srpt", nil, []string{"--policy", "fifo"},
 			scheduled(func(*serveOptions) {})},
+		{"neighbours, in all three ways", "choose: price\nwindow: 8\nhalfLife: 24h\ndrawSeed: 18446744073709551615", map[string]string{"DOVETAIL_SLOWDOWN": "1.5"}, []string{"--choose", "bandit", "--passes", "9"},
+			scheduled(func(o *serveOptions) {
+				o.Schedule.Colocation = dovetail.Colocation{
+					Choose: "bandit", Window: 8, Passes: 9, Slowdown: 1.5, HalfLife: dovetail.Duration(24 * time.Hour), Seed: 1<<64 - 1,
+				}
+			})},
+		{"nobody chooses by neighbours any more", "choose: price", nil, []string{"--choose=off"},
+			scheduled(func(*serveOptions) {})},
 		{"nodes may be a number", "nodes: 4", nil, []string{"--state-dir", "/elsewhere"},
 			func() serveOptions { o := testDefaults(); o.Nodes, o.StateDir = "4", "/elsewhere"; return o }()},
 	} {
@@ -82,7 +90,7 @@ func TestConfigure(t *testing.T) {
 }
 
 func TestConfigureReportsAllFaults(t *testing.T) {
-	_, err := configured(t, "policy: nice", map[string]string{"DOVETAIL_REGROW": "soon"}, "--alloc", "soft", "--listen", "")
+	_, err := configured(t, "policy: nice\nslowdown: -1", map[string]string{"DOVETAIL_REGROW": "soon", "DOVETAIL_CHOOSE": "best"}, "--alloc", "soft", "--listen", "", "--step", "NaN")
 	var bad *dovetail.Error
 	if !errors.As(err, &bad) {
 		t.Fatalf("got %v, want a dovetail.Error", err)
@@ -91,7 +99,7 @@ func TestConfigureReportsAllFaults(t *testing.T) {
 	for _, f := range bad.Faults {
 		sources = append(sources, f.Field)
 	}
-	if diff := cmp.Diff([]string{"configuration file", "DOVETAIL_REGROW", "--listen", "--alloc"}, sources); diff != "" {
+	if diff := cmp.Diff([]string{"configuration file", "configuration file", "DOVETAIL_REGROW", "DOVETAIL_CHOOSE", "--listen", "--alloc", "--step"}, sources); diff != "" {
 		t.Errorf("sources of the faults (-want +got):\n%s", diff)
 	}
 }
