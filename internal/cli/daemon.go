@@ -132,7 +132,7 @@ func newAides(store *sqlite.Store, o *daemonOptions) (aides, error) {
 	if err != nil {
 		return aides{}, err
 	}
-	m, err := newMeter(o.Usage, o.Log)
+	m, err := newMeter(o.Usage, o.Dir, o.Log)
 	return aides{learn.NewService(learner, store, o.Log), m}, err
 }
 

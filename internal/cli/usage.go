@@ -2,8 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/dovetail-sched/dovetail"
@@ -125,7 +129,8 @@ type meter struct {
 	service *usage.Service // nil: nothing is measured
 }
 
-func newMeter(o usageOptions, log *slog.Logger) (meter, error) {
+// newMeter returns what measures for a daemon with this state directory.
+func newMeter(o usageOptions, dir string, log *slog.Logger) (meter, error) {
 	source, err := newSource(o)
 	if source == nil || err != nil {
 		return meter{}, err
@@ -141,8 +146,21 @@ func newMeter(o usageOptions, log *slog.Logger) (meter, error) {
 	if limits.Receive, limits.Send, err = parseLimits(o.Net); err != nil {
 		return meter{}, err
 	}
-	return meter{usage.NewService(source, usage.NewJudge(signal, limits), (*sched.Core).Shared, log)}, nil
+	judge := usage.NewJudge(signal, limits)
+	path := filepath.Join(dir, usageFile)
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = judge.Restore(data)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		log.Warn("cannot read what disks and networks can do; it is learned anew", "file", path, "error", err)
+	}
+	keep := func(data []byte) error { return writeWhole(path, string(data)) }
+	return meter{usage.NewService(source, judge, (*sched.Core).Shared, keep, log)}, nil
 }
+
+// usageFile, in the state directory, keeps what was learned of what disks and networks can do.
+const usageFile = "usage.json"
 
 func (m meter) recorded(c *engine.Changes) {
 	if m.service != nil {

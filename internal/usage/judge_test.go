@@ -131,6 +131,91 @@ func TestConfiguredLimits(t *testing.T) {
 	}
 }
 
+func TestClockMoved(t *testing.T) {
+	for _, tc := range []struct {
+		wall, really time.Duration
+		moved        bool
+	}{
+		{time.Minute, time.Minute, false}, {63 * time.Second, time.Minute, false}, {67 * time.Second, time.Minute, true},
+		{-time.Hour, time.Minute, true}, {53 * time.Second, time.Minute, true}, {90 * time.Second, 91 * time.Second, false},
+	} {
+		if clockMoved(tc.wall, tc.really, time.Minute) != tc.moved {
+			t.Errorf("%v by the wall in %v: want %t", tc.wall, tc.really, tc.moved)
+		}
+	}
+}
+
+// TestRestore keeps and restores after every number of periods: what is learned later is the same as without.
+func TestRestore(t *testing.T) {
+	learn := func(j *Judge, i int) {
+		for _, m := range []string{"a", "b"} {
+			j.Use(&Reading{Machine: m, To: noon.Add(time.Duration(i) * time.Hour), Rates: Rates{Read: 5e6 * float64(i%37), Sent: 90e6, Received: 1e5}})
+		}
+	}
+	whole := NewJudge(Auto, Limits{})
+	for i := range 100 {
+		learn(whole, i)
+	}
+	for _, cut := range []int{0, 1, 29, 30, 31, 80} {
+		first := NewJudge(Auto, Limits{})
+		for i := range cut {
+			learn(first, i)
+		}
+		data, err := first.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := NewJudge(Auto, Limits{})
+		if err := second.Restore(data); err != nil {
+			t.Fatalf("%v of %s", err, data)
+		}
+		for i := cut; i < 100; i++ {
+			learn(second, i)
+		}
+		got, want := second.Limits("b"), whole.Limits("b")
+		if math.Abs(got.Read/want.Read-1) > 1e-6 || math.Abs(got.Send/want.Send-1) > 1e-6 || got.Write != want.Write || got.Receive != want.Receive {
+			t.Errorf("kept after %d periods: %+v, want %+v", cut, got, want)
+		}
+	}
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	peak := func(p string) string { return `{"version":1,"machines":[{"name":"m","read":` + p + `}]}` }
+	for _, text := range []string{
+		"", "[]", `{"version":2,"machines":[]}`, peak(`{"seen":-1}`), peak(`{"seen":3}`), peak(`{"seen":1,"highest":-5,"buckets":[[1,1,1]]}`),
+		peak(`{"seen":1,"buckets":[[1,-1,1]]}`), peak(`{"seen":1,"buckets":[[1,1,1e99]]}`), peak(`{"seen":2,"buckets":[[2,1,4],[1,1,2]]}`),
+		peak(`{"seen":1,"buckets":[[1e9,1,1]]}`), peak(`{"buckets":[[1,1,1]]}`),
+	} {
+		j := NewJudge(Auto, Limits{})
+		j.Use(&Reading{Machine: "old", To: noon})
+		if err := j.Restore([]byte(text)); err == nil || len(j.peaks) != 1 {
+			t.Errorf("%s: %v, %v", text, err, j.peaks)
+		}
+	}
+}
+
+// FuzzRestore feeds garbage: what is taken can be kept again, and gives limits that can be divided by.
+func FuzzRestore(f *testing.F) {
+	f.Add([]byte(`{"version":1,"machines":[{"name":"m","at":"2026-03-29T12:00:00Z","read":{"at":"2026-03-29T12:00:00Z","seen":40,"highest":2e8,"buckets":[[200,3.5,4e7],[220,1,2e8]]}}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		j := NewJudge(Auto, Limits{})
+		if j.Restore(data) != nil {
+			return
+		}
+		j.Use(&Reading{Machine: "m", To: noon, Rates: Rates{Read: 3e7}})
+		if l := j.Limits("m"); !(l.Read >= least && l.Read <= most) {
+			t.Errorf("limits %+v", l)
+		}
+		again, err := j.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := NewJudge(Auto, Limits{}).Restore(again); err != nil {
+			t.Errorf("what was kept is refused: %v\n%s", err, again)
+		}
+	})
+}
+
 func TestTidy(t *testing.T) {
 	j := NewJudge(Auto, Limits{})
 	for i, name := range []string{"old", "new"} {

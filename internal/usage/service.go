@@ -34,6 +34,7 @@ const (
 	defaultPeriod = time.Minute      // if the configuration has none
 	longestLook   = 10 * time.Second // a source that takes longer is not waited for
 	skew          = 0.1              // of a period by which the clock may be set in it
+	saving        = 10 * time.Minute // between two times that what was learned is kept
 )
 
 // Service measures, once in Colocation.Period, and tells the engine how the nodes were used that two or more job classes shared. A node that is
@@ -42,6 +43,7 @@ type Service struct {
 	source Source
 	judge  *Judge
 	shared func(c *sched.Core) []string
+	keep   func(data []byte) error
 	log    *slog.Logger
 	wake   chan struct{} // holds a value when the configuration has changed
 
@@ -53,12 +55,14 @@ type Service struct {
 	nodes  map[string]dovetail.Node
 	logged map[Fault]bool
 	last   time.Time // begin of the period
+	saved  time.Time
 }
 
-// NewService returns a service. Shared returns the names of the nodes that two or more job classes share, in order.
-func NewService(source Source, judge *Judge, shared func(c *sched.Core) []string, log *slog.Logger) *Service {
+// NewService returns a service, which has the source and the judge for itself from then on. Shared returns the names of the nodes that two
+// or more job classes share, in order; keep keeps what Judge.Snapshot returned.
+func NewService(source Source, judge *Judge, shared func(c *sched.Core) []string, keep func(data []byte) error, log *slog.Logger) *Service {
 	return &Service{
-		source: source, judge: judge, shared: shared, log: log, wake: make(chan struct{}, 1), stale: true,
+		source: source, judge: judge, shared: shared, keep: keep, log: log, wake: make(chan struct{}, 1), stale: true,
 		logged: make(map[Fault]bool), stats: Stats{Left: make(map[Fault]int64)},
 	}
 }
@@ -103,8 +107,11 @@ func (s *Service) Recorded(c *engine.Changes) {
 	}
 }
 
-// Run works until the context ends. What fails is counted, and logged when it begins to.
+// Run works until the context ends. What fails is counted, and logged when it begins to. What was learned of limits is kept every ten minutes,
+// and in the end.
 func (s *Service) Run(ctx context.Context, e Engine) {
+	s.saved = time.Now()
+	defer s.save(ctx)
 	var period time.Duration
 	for {
 		if now := s.period(ctx, e); now != period {
@@ -120,7 +127,22 @@ func (s *Service) Run(ctx context.Context, e Engine) {
 			timer.Stop()
 		case <-timer.C:
 			s.round(ctx, e, period)
+			if time.Since(s.saved) >= saving {
+				s.save(ctx)
+			}
 		}
+	}
+}
+
+// save keeps what was learned of limits.
+func (s *Service) save(ctx context.Context) {
+	s.saved = time.Now()
+	data, err := s.judge.Snapshot()
+	if err == nil {
+		err = s.keep(data)
+	}
+	if err != nil {
+		s.log.WarnContext(ctx, "cannot keep what disks and networks can do; it is learned anew after a restart", "error", err)
 	}
 }
 
@@ -151,7 +173,7 @@ func (s *Service) look(ctx context.Context, period time.Duration) ([]Reading, er
 // round ends a period.
 func (s *Service) round(ctx context.Context, e Engine, period time.Duration) {
 	now := time.Now()
-	set := now.Round(0).Sub(s.last.Round(0)) - now.Sub(s.last)
+	moved := clockMoved(now.Round(0).Sub(s.last.Round(0)), now.Sub(s.last), period)
 	s.last = now
 	readings, err := s.look(ctx, period)
 	if err != nil {
@@ -171,8 +193,8 @@ func (s *Service) round(ctx context.Context, e Engine, period time.Duration) {
 		switch {
 		case !ok:
 			m.fault = Unknown
-		case m.fault == None && set.Abs() > time.Duration(skew*float64(period)):
-			m.fault, m.detail = Clock, "it was set by "+set.String()
+		case m.fault == None && moved:
+			m.fault, m.detail = Clock, "the clock was set"
 		}
 		if m.fault != None {
 			s.leave(ctx, nodes[i].Name, m)
@@ -191,6 +213,11 @@ func (s *Service) round(ctx context.Context, e Engine, period time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats.Took = time.Since(now)
+}
+
+// clockMoved reports whether the clock was set in a period: by the wall so much time passed, and really another.
+func clockMoved(wall, really, period time.Duration) bool {
+	return (wall - really).Abs() > time.Duration(skew*float64(period))
 }
 
 // judged is what became of a reading.

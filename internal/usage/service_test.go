@@ -35,6 +35,12 @@ type cluster struct {
 	faults  map[string]usage.Fault
 	takes   time.Duration // to measure
 	foreign bool          // the source knows other machines only
+	kept    []time.Duration
+}
+
+func (c *cluster) keep([]byte) error {
+	c.kept = append(c.kept, time.Since(c.from))
+	return nil
 }
 
 func newCluster(t *testing.T, period time.Duration, shared ...string) *cluster {
@@ -112,7 +118,7 @@ func run(t *testing.T, c *cluster, play func(s *usage.Service, log *bytes.Buffer
 	t.Helper()
 	var log bytes.Buffer
 	limits := usage.Limits{Read: 100e6, Write: 100e6, Receive: 100e6, Send: 100e6}
-	s := usage.NewService(c, usage.NewJudge(usage.Auto, limits), func(*sched.Core) []string { return c.shared }, slog.New(slog.NewTextHandler(&log, nil)))
+	s := usage.NewService(c, usage.NewJudge(usage.Auto, limits), func(*sched.Core) []string { return c.shared }, c.keep, slog.New(slog.NewTextHandler(&log, nil)))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -252,6 +258,16 @@ func TestSlowSource(t *testing.T) {
 				t.Errorf("told %+v", c.told)
 			}
 		})
+	})
+}
+
+func TestLimitsAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 4*time.Minute)
+		run(t, c, func(*usage.Service, *bytes.Buffer) { pass(25 * time.Minute) })
+		if diff := cmp.Diff([]time.Duration{12 * time.Minute, 24 * time.Minute, 25 * time.Minute}, c.kept); diff != "" {
+			t.Errorf("kept at (-want +got):\n%s", diff)
+		}
 	})
 }
 
