@@ -98,7 +98,7 @@ func (e *environment) completeClasses() completions {
 		n, err := c.Neighbours(ctx, client.NeighboursQuery{})
 		var all []cobra.Completion
 		for i := range n.Rows {
-			all = append(all, cobra.Completion(n.Rows[i].Class))
+			all = append(all, n.Rows[i].Class)
 		}
 		return all, err
 	})

@@ -116,7 +116,7 @@ func (e *environment) drawNeighbours(file string, m *matrix) error {
 	for i, name := range m.names {
 		names[i] = printable(name)
 	}
-	values := func(of func(*dovetail.PairKnown) float64) (rows [][]float64, any bool) {
+	values := func(of func(*dovetail.PairKnown) float64) (rows [][]float64, known bool) {
 		for _, pairs := range m.pairs {
 			row := make([]float64, len(pairs))
 			for j, p := range pairs {
@@ -124,11 +124,11 @@ func (e *environment) drawNeighbours(file string, m *matrix) error {
 				if p != nil {
 					row[j] = of(p)
 				}
-				any = any || !math.IsNaN(row[j])
+				known = known || !math.IsNaN(row[j])
 			}
 			rows = append(rows, row)
 		}
-		return rows, any
+		return rows, known
 	}
 	var maps []report.HeatMap
 	likes, measured := values(func(p *dovetail.PairKnown) float64 {

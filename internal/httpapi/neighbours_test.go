@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -222,7 +223,10 @@ func TestRecallNeighboursRefuses(t *testing.T) {
 		}
 		return strings.Replace(good, from, to, 1)
 	}
-	line := func(text string) int { return 1 + strings.Count(good[:strings.Index(good, text)], "\n") }
+	line := func(text string) int {
+		before, _, _ := strings.Cut(good, text)
+		return 1 + strings.Count(before, "\n")
+	}
 	for _, tc := range []struct {
 		reason, body, says string
 		line               int // 0: whatever
@@ -260,7 +264,7 @@ func TestRecallNeighboursRefuses(t *testing.T) {
 			}
 		}
 	}
-	if after, _ := json.Marshal(f.core.Neighbours()); string(before) != string(after) || len(f.told) != 0 {
+	if after, _ := json.Marshal(f.core.Neighbours()); !bytes.Equal(before, after) || len(f.told) != 0 {
 		t.Errorf("something was told: %v", f.told)
 	}
 }
