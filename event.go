@@ -189,7 +189,7 @@ type Plan struct {
 	Seq     int64     `json:"seq"` // number of the decision, from 1
 	Assign  []Assign  `json:"assign,omitempty"`
 	Choices []Choice  `json:"choices,omitempty"` // in order of run; each replaces the last one of its run
-	Draws   []Draw    `json:"draws,omitempty"`   // in the order in which they were made, then those that close, by run
+	Draws   []Draw    `json:"draws,omitempty"`   // in the order in which they were made; how they turn out follows from how the runs end
 	Ends    []End     `json:"ends,omitempty"`
 	Actions Actions   `json:"actions,omitempty"`
 	Reasons []Reason  `json:"reasons,omitempty"`

@@ -143,7 +143,8 @@ func (s *Space) walkInOrder(out []ranked, sh *Shape, k int) ([]ranked, bool) {
 		return out, true
 	}
 	half := len(s.tree) / 2
-	h := append(s.peaks[:0], peak{s.tree[1].best, 1, 0})
+	s.peaks = append(s.peaks[:0], peak{s.tree[1].best, 1, 0})
+	h := s.peaks
 	for len(h) > 0 && len(out) < k {
 		v := h[0].vertex
 		h[0] = h[len(h)-1]

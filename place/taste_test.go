@@ -193,12 +193,11 @@ func BenchmarkPlaceBy(b *testing.B) {
 			taste := &Taste{Own: func(int) int { return 0 }, Scorers: []Scorer{{Weight: 1, Score: func(i int) float64 { return float64(i%7) / 7 }}}}
 			var placed []int
 			for b.Loop() {
-				spots := []Spot(nil)
-				if by == "order" {
-					spots = s.Place(sh, 1)
-				} else {
-					spots = s.PlaceBy(sh, 1, taste)
+				put := func() []Spot { return s.Place(sh, 1) }
+				if by == "taste" {
+					put = func() []Spot { return s.PlaceBy(sh, 1, taste) }
 				}
+				spots := put()
 				if placed = append(placed, spots[0].Node); len(placed) > 5_000 {
 					s.Take(placed[0], sh.Each, -1)
 					placed = placed[1:]

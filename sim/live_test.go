@@ -217,6 +217,14 @@ func TestSimEqualsLive(t *testing.T) {
 			o.Faults, o.Contention, o.Measure = faults, contended(0.5), true
 			o.Config.Colocation.Period = dovetail.Duration(20 * time.Second)
 		}},
+		{"fifo", "eager", func(o *sim.Options) {
+			o.Contention, o.Measure = contended(0.5), true
+			o.Config.Colocation = dovetail.Colocation{Choose: "bandit", Period: dovetail.Duration(20 * time.Second), Seed: 3}
+		}},
+		{"fifo-backfill", "flexible", func(o *sim.Options) {
+			o.Faults, o.Contention, o.Measure = faults, contended(0.5), true
+			o.Config.Colocation = dovetail.Colocation{Choose: "price", Window: 8, Passes: 3, Slowdown: 1.3, Period: dovetail.Duration(20 * time.Second)}
+		}},
 		{"srpt", "flexible", func(o *sim.Options) {
 			o.Config.Regrow, o.Model = dovetail.Duration(7*time.Second), sim.Curve{Serial: 0.1}
 		}},
