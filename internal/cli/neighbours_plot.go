@@ -48,13 +48,13 @@ func (e *environment) writeHeat(w io.Writer, m *matrix) error {
 		}
 	}
 	if slowest == 1 {
-		return nil
+		return m.writeMore(w)
 	}
 	if most > 0 {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w, "How many times as long runs (rows) take beside others (columns):")
-	return e.writeCells(w, m, func(p *dovetail.PairKnown) (string, style, int) {
+	err := e.writeCells(w, m, func(p *dovetail.PairKnown) (string, style, int) {
 		if p.Slowdown == nil {
 			return "", plain, 0
 		}
@@ -65,6 +65,10 @@ func (e *environment) writeHeat(w io.Writer, m *matrix) error {
 		}
 		return timesText(p.Slowdown.Times), slowStyles[level], level
 	})
+	if err != nil {
+		return err
+	}
+	return m.writeMore(w)
 }
 
 // levelOf returns the step of a scale that a share of the most is on.

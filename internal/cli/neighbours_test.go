@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -147,5 +148,34 @@ func TestInflate(t *testing.T) {
 	}
 	if _, err := inflate(b.Bytes()[:12], "f"); dovetail.CodeOf(err) != dovetail.Invalid {
 		t.Errorf("cut off: %v, want an invalid error", err)
+	}
+}
+
+// However much is known, what people are shown ends, and says so.
+func TestNeighboursTextEnds(t *testing.T) {
+	n := &dovetail.Neighbours{}
+	for i := range 30 {
+		row := dovetail.NeighbourRow{Class: fmt.Sprintf("c%02d", i)}
+		for j := range 30 {
+			if i != j {
+				row.Pairs = append(row.Pairs, dovetail.PairKnown{
+					Newcomer: fmt.Sprintf("c%02d", j), Likes: 0.03, Updates: 5, Goodness: 4, Slowdown: &dovetail.Slowdown{Times: 2, Low: 1.5, High: 3, Runs: 9, Seconds: 90},
+				})
+			}
+		}
+		n.Rows = append(n.Rows, row)
+	}
+	e, _, _ := testEnvironment(nil)
+	var b strings.Builder
+	if err := e.writeNeighbours(&b, n, &dovetail.Colocation{Choose: "price"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"job classes are not shown", "830 pairs are not shown"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, b.String())
+		}
+	}
+	if lines := strings.Count(b.String(), "\n"); lines > 90 {
+		t.Errorf("%d lines", lines)
 	}
 }

@@ -14,6 +14,7 @@ import (
 const (
 	longestHeader = 16 // characters of a class above a column; longer ones make columns be numbered
 	cellColumns   = 11 // of "100 % 14.2" with a gap
+	mostSlowed    = 40 // pairs that are shown, those that are slowed down the most
 	mostProven    = 10 // sentences
 )
 
@@ -104,10 +105,16 @@ func (e *environment) writePreferences(w io.Writer, m *matrix) error {
 	if err := t.write(w, e.paint); err != nil {
 		return err
 	}
-	if m.more > 0 {
-		fmt.Fprintf(w, "%s not shown; name one, or take -o json.\n", plural(m.more, "job class is", "job classes are"))
+	return m.writeMore(w)
+}
+
+// writeMore says how many classes there was no room for.
+func (m *matrix) writeMore(w io.Writer) error {
+	if m.more == 0 {
+		return nil
 	}
-	return nil
+	_, err := fmt.Fprintf(w, "%s not shown; name one, or take -o json.\n", plural(m.more, "job class is", "job classes are"))
+	return err
 }
 
 // preferenceText writes π and G of a pair; "" if they were not measured.
@@ -147,7 +154,7 @@ func (e *environment) writeSlowdowns(w io.Writer, all []slowedPair) error {
 	fmt.Fprintln(w, "\nHow many times as long runs take beside others as they do alone, or as usual if none of them was alone:")
 	fmt.Fprintln(w)
 	t := newTable("RUNS OF", "BESIDE", "TIMES AS LONG", "90 % INTERVAL", "RUNS", "TOGETHER", "PERIODS", "")
-	for _, p := range all {
+	for _, p := range all[:min(len(all), mostSlowed)] {
 		s := p.Slowdown
 		verdict := e.paint(dim, "cannot be told yet")
 		switch {
@@ -163,7 +170,13 @@ func (e *environment) writeSlowdowns(w io.Writer, all []slowedPair) error {
 		t.add(printable(p.class), printable(p.Newcomer), timesText(s.Times), timesText(s.Low)+" to "+timesText(s.High), fmt.Sprint(s.Runs),
 			span(fromSeconds(s.Seconds)), periods, verdict)
 	}
-	return t.write(w, e.paint)
+	if err := t.write(w, e.paint); err != nil {
+		return err
+	}
+	if n := len(all) - mostSlowed; n > 0 {
+		fmt.Fprintf(w, "%s not shown; name an application, or take -o json.\n", plural(n, "pair is", "pairs are"))
+	}
+	return nil
 }
 
 // writeProven says in sentences what is proven.
