@@ -14,18 +14,19 @@ type Signal string
 
 // The signals.
 const (
-	Auto   Signal = "auto"   // PSI of machines that say it, else IOWait
-	PSI    Signal = "psi"    // share of time in which at least one task waited for I/O
-	IOWait Signal = "iowait" // share of processor time that was idle while I/O was under way (seed 000 §4.2)
+	Auto    Signal = "auto"     // PSI of machines that say it, else IOWait
+	PSI     Signal = "psi"      // share of time in which at least one task waited for I/O
+	PSIFull Signal = "psi-full" // share of time in which all tasks that had something to do waited for I/O
+	IOWait  Signal = "iowait"   // share of processor time that was idle while I/O was under way (seed 000 §4.2)
 )
 
 // ParseSignal returns the signal with this name; the error lists the names there are.
 func ParseSignal(s string) (Signal, error) {
 	switch signal := Signal(s); signal {
-	case Auto, PSI, IOWait:
+	case Auto, PSI, PSIFull, IOWait:
 		return signal, nil
 	}
-	return "", fmt.Errorf("unknown signal %q; expected %s", s, strings.Join([]string{string(Auto), string(PSI), string(IOWait)}, ", "))
+	return "", fmt.Errorf("unknown signal %q; expected %s", s, strings.Join([]string{string(Auto), string(PSI), string(PSIFull), string(IOWait)}, ", "))
 }
 
 // Judge turns readings into shares of what machines have, and learns what disks and networks can do. It is not safe for concurrent use.
@@ -50,11 +51,8 @@ func (j *Judge) Use(r *Reading) (dovetail.NodeUse, Signal, Fault) {
 	if fault != None {
 		return dovetail.NodeUse{}, "", fault
 	}
-	signal, wait := IOWait, rates.IOWait
-	if j.signal != IOWait && !math.IsNaN(rates.Pressure.IO) {
-		signal, wait = PSI, rates.Pressure.IO
-	}
-	if j.signal == PSI && signal != PSI {
+	signal, wait := j.wait(&rates)
+	if math.IsNaN(wait) {
 		return dovetail.NodeUse{}, "", Missing
 	}
 	p := j.peaks[r.Machine]
@@ -69,6 +67,17 @@ func (j *Judge) Use(r *Reading) (dovetail.NodeUse, Signal, Fault) {
 		Disk: brief(rates.Read/l.Read + rates.Written/l.Write),
 		Net:  brief(rates.Received/l.Receive + rates.Sent/l.Send),
 	}, signal, None
+}
+
+// wait returns how much work stood still for I/O, and by which signal; NaN if the machine does not say.
+func (j *Judge) wait(r *Rates) (Signal, float64) {
+	switch {
+	case j.signal == PSIFull:
+		return PSIFull, r.Pressure.IOFull
+	case j.signal == PSI, j.signal == Auto && !math.IsNaN(r.Pressure.IO):
+		return PSI, r.Pressure.IO
+	}
+	return IOWait, r.IOWait
 }
 
 // brief rounds to ten thousandths: no reading is more exact, and the journal keeps them all.

@@ -7,7 +7,7 @@ import (
 )
 
 func TestUse(t *testing.T) {
-	rates := Rates{CPU: .5, IOWait: .1, Pressure: Pressure{IO: .3}, Read: 50e6, Written: 20e6, Received: 25e6, Sent: 5e6}
+	rates := Rates{CPU: .5, IOWait: .1, Pressure: Pressure{IO: .3, IOFull: .2}, Read: 50e6, Written: 20e6, Received: 25e6, Sent: 5e6}
 	silent := rates
 	silent.Pressure = NoPressure()
 	limits := Limits{Read: 100e6, Write: 40e6, Receive: 125e6, Send: 50e6}
@@ -23,6 +23,8 @@ func TestUse(t *testing.T) {
 		{"the kernel does not say pressure", Auto, silent, .1, IOWait, None},
 		{"the signal of seed 000", IOWait, rates, .1, IOWait, None},
 		{"pressure and nothing else", PSI, rates, .3, PSI, None},
+		{"time in which nobody got on", PSIFull, rates, .2, PSIFull, None},
+		{"time in which nobody got on, but nobody says", PSIFull, silent, 0, "", Missing},
 		{"pressure and nothing else, but there is none", PSI, silent, 0, "", Missing},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
@@ -66,7 +68,7 @@ func TestUseRefuses(t *testing.T) {
 }
 
 func TestSignals(t *testing.T) {
-	for _, s := range []Signal{Auto, PSI, IOWait} {
+	for _, s := range []Signal{Auto, PSI, PSIFull, IOWait} {
 		if got, err := ParseSignal(string(s)); got != s || err != nil {
 			t.Errorf("%s: %s, %v", s, got, err)
 		}

@@ -245,8 +245,8 @@ func (s *Service) judgeAll(ctx context.Context, readings []Reading) map[string]j
 	s.stats.Signal = cmp.Or(signal, s.stats.Signal)
 	s.mu.Unlock()
 	switch {
-	case changed && signal == PSI:
-		s.log.DebugContext(ctx, "by pressure stall information (io, some) is told that work stands still for I/O")
+	case changed && signal != IOWait:
+		s.log.DebugContext(ctx, "by pressure stall information is told that work stands still for I/O", "signal", string(signal))
 	case changed:
 		s.log.InfoContext(ctx, "by I/O wait is told that work stands still for I/O; busy processors hide it. Pressure stall information is better where the kernel has it (psi=1)")
 	}

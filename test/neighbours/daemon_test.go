@@ -55,7 +55,7 @@ func (p *place) serve(ctx context.Context, t *testing.T, s *setting, arm string)
 	defer log.Close()
 	_ = os.Remove(filepath.Join(state, "url")) // of the life before, which was killed
 	d.cmd = exec.Command(p.dovetail, "serve", "--state-dir", state, "--listen", "127.0.0.1:0", "--nodes", p.nodes(), "--log-level", "warn",
-		"--choose", choose, "--window", fmt.Sprint(s.Window), "--step", fmt.Sprint(s.Step), "--period", s.Period)
+		"--choose", choose, "--window", fmt.Sprint(s.Window), "--step", fmt.Sprint(s.Step), "--period", s.Period, "--usage-signal", s.Signal)
 	d.cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+p.dir)
 	d.cmd.Stdout, d.cmd.Stderr = log, log
 	if err := d.cmd.Start(); err != nil {

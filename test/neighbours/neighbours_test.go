@@ -21,8 +21,9 @@ var (
 	runsFlag        = flag.Int("runs", 24, "how many runs are in the queue")
 	burstFlag       = flag.Int("burst", 4, "how many runs of a kind come in a row")
 	windowFlag      = flag.Int("window", 8, "among how many of the first runs of the line is chosen")
-	stepFlag        = flag.Float64("step", 0.2, "γ of the bandits")
-	periodFlag      = flag.Duration("period", time.Second, "over which the use of the machine is measured")
+	stepFlag        = flag.Float64("step", 0.05, "γ of the bandits; more than in the paper, whose queues gave thousands of updates and this one gives dozens")
+	periodFlag      = flag.Duration("period", 500*time.Millisecond, "over which the use of the machine is measured")
+	signalFlag      = flag.String("signal", "auto", "what tells that work stands still for I/O: see serve --usage-signal")
 	secondsFlag     = flag.Float64("seconds", 2.5, "how long a run takes alone")
 	armsFlag        = flag.String("arms", "fifo,random,bandit,price", "who plays; the first one is what the others are compared with")
 	seedFlag        = flag.Uint64("seed", 1, "what the queues are drawn from")
@@ -50,7 +51,7 @@ func TestNeighbours(t *testing.T) {
 	p := newPlace(t, *dirFlag)
 	arms := strings.Split(*armsFlag, ",")
 	s := p.load(t, setting{
-		Runs: *runsFlag, Burst: *burstFlag, Window: *windowFlag, Step: *stepFlag, Period: periodFlag.String(), Seconds: *secondsFlag, Seed: *seedFlag, Arms: arms,
+		Runs: *runsFlag, Burst: *burstFlag, Window: *windowFlag, Step: *stepFlag, Period: periodFlag.String(), Signal: *signalFlag, Seconds: *secondsFlag, Seed: *seedFlag, Arms: arms,
 	})
 	if s.Amounts == nil {
 		s.Amounts = calibrate(t, p)

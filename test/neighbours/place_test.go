@@ -23,6 +23,7 @@ type setting struct {
 	Window  int      `json:"window"`
 	Step    float64  `json:"step"`
 	Period  string   `json:"period"`
+	Signal  string   `json:"signal"`
 	Seconds float64  `json:"seconds"`
 	Seed    uint64   `json:"seed"`
 	Arms    []string `json:"arms"`

@@ -12,8 +12,8 @@ import (
 func write(s *study) string {
 	var b strings.Builder
 	c := &s.Setting
-	fmt.Fprintf(&b, "%d repetitions, seed %d. %d runs in bursts of %d of a kind, two at a time; each takes %g s alone. Window %d, γ %g, period %s.\n\n",
-		len(s.Repetitions), c.Seed, c.Runs, c.Burst, c.Seconds, c.Window, c.Step, c.Period)
+	fmt.Fprintf(&b, "%d repetitions, seed %d. %d runs in bursts of %d of a kind, two at a time; each takes %g s alone. Window %d, γ %g, period %s, signal %s.\n\n",
+		len(s.Repetitions), c.Seed, c.Runs, c.Burst, c.Seconds, c.Window, c.Step, c.Period, c.Signal)
 	b.WriteString("| repetitions | arm | makespan, s | turnaround, s | alike side by side | drawn | busy with other things |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	later := s.Repetitions[min(1, len(s.Repetitions)):]
 	writeArms(&b, "all", c, s.Repetitions)
