@@ -139,13 +139,17 @@ func (b *Book) worth(l *prices, newcomer ID, residents []ID) float64 {
 	own, change := price, 0.0
 	for i, r := range residents {
 		own *= b.pace(newcomer, r)
+		slower := b.pace(r, newcomer) - 1
+		if slower == 0 {
+			continue
+		}
 		before := l.of(b, r)
 		for j, o := range residents {
 			if j != i {
 				before *= b.pace(r, o)
 			}
 		}
-		change += float64(before * (b.pace(r, newcomer) - 1))
+		change += float64(before * slower)
 	}
 	return own + change
 }

@@ -22,6 +22,7 @@ type row struct {
 	updates   float64 // that Ḡ is of
 	prefs     []pref  // by name
 	ids       []ID    // of prefs
+	places    []int32 // of prefs, by ID: where plus one; 0: not there
 	sum       float64 // of e over the prefs that are in the book
 	met       int     // … and how many these are
 }
@@ -43,16 +44,17 @@ func (r *row) find(class string) (int, bool) {
 
 // index returns where the newcomer with this ID is, or −1.
 func (r *row) index(id ID) int {
-	if id == Stranger {
+	if id < 0 || int(id) >= len(r.places) {
 		return -1
 	}
-	return slices.Index(r.ids, id)
+	return int(r.places[id]) - 1
 }
 
 // refresh computes afresh what follows from the preferences, in the order of names, so that equal preferences give equal sums.
 func (r *row) refresh() {
 	r.sum, r.met = 0, 0
 	r.ids = r.ids[:0]
+	clear(r.places)
 	for i := range r.prefs {
 		p := &r.prefs[i]
 		p.e = math.Exp(p.h)
@@ -60,6 +62,10 @@ func (r *row) refresh() {
 		if p.id != Stranger {
 			r.sum += p.e
 			r.met++
+			for int(p.id) >= len(r.places) {
+				r.places = append(r.places, 0)
+			}
+			r.places[p.id] = int32(i) + 1
 		}
 	}
 }
