@@ -73,7 +73,7 @@ func usageSettings() []serveSetting {
 	return []serveSetting{
 		setting("usage", "local|off|URL", "how the use of nodes is measured that job classes share: by /proc of this machine, not at all, or by a Prometheus server with node_exporters",
 			source, func(o usageOptions) error { _, err := newSource(o); return err }),
-		setting("usage-signal", "signal", "what tells that work stands still for I/O: psi (pressure, some), psi-full, iowait, or auto: psi where the kernel has it",
+		setting("usage-signal", "signal", "what tells that work stands still for I/O: psi (pressure, some), psi-full, iowait, or auto: psi-full where the kernel has it",
 			signal, func(o usageOptions) error { _, err := usage.ParseSignal(o.Signal); return err }),
 		setting("usage-disk", "auto|READ[:WRITE]", "what the disks of a machine can do in a second, such as 500MB:400MB; auto: that is learned", disk, limits(disk)),
 		setting("usage-net", "auto|IN[:OUT]", "what the network interfaces of a machine can do in a second, such as 125MB; auto: that is learned", net, limits(net)),

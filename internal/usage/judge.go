@@ -14,7 +14,7 @@ type Signal string
 
 // The signals.
 const (
-	Auto    Signal = "auto"     // PSI of machines that say it, else IOWait
+	Auto    Signal = "auto"     // PSIFull of machines that say it, else IOWait
 	PSI     Signal = "psi"      // share of time in which at least one task waited for I/O
 	PSIFull Signal = "psi-full" // share of time in which all tasks that had something to do waited for I/O
 	IOWait  Signal = "iowait"   // share of processor time that was idle while I/O was under way (seed 000 §4.2)
@@ -72,10 +72,10 @@ func (j *Judge) Use(r *Reading) (dovetail.NodeUse, Signal, Fault) {
 // wait returns how much work stood still for I/O, and by which signal; NaN if the machine does not say.
 func (j *Judge) wait(r *Rates) (Signal, float64) {
 	switch {
-	case j.signal == PSIFull:
-		return PSIFull, r.Pressure.IOFull
-	case j.signal == PSI, j.signal == Auto && !math.IsNaN(r.Pressure.IO):
+	case j.signal == PSI:
 		return PSI, r.Pressure.IO
+	case j.signal == PSIFull, j.signal == Auto && !math.IsNaN(r.Pressure.IOFull):
+		return PSIFull, r.Pressure.IOFull
 	}
 	return IOWait, r.IOWait
 }

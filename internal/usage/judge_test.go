@@ -19,7 +19,7 @@ func TestUse(t *testing.T) {
 		by     Signal
 		fault  Fault
 	}{
-		{"pressure where there is some", Auto, rates, .3, PSI, None},
+		{"pressure where the kernel says it", Auto, rates, .2, PSIFull, None},
 		{"the kernel does not say pressure", Auto, silent, .1, IOWait, None},
 		{"the signal of seed 000", IOWait, rates, .1, IOWait, None},
 		{"pressure and nothing else", PSI, rates, .3, PSI, None},
