@@ -48,13 +48,16 @@ type draft struct {
 	asked   bool         // … somebody did
 	spends  *run         // was let by for what is spare besides
 
-	window window
-	scene  coloc.Scene // what a choice is made in
-	staged bool        // … its work is that of this decision
-	draws  []drawn
-	casts  int  // how often was drawn
-	near   bool // it is about the runs of the window: if one cannot start, others may
-	palate palate
+	window  window
+	scene   coloc.Scene   // what a choice is made in
+	staged  bool          // … its work is that of this decision
+	work    []coloc.Share // memory for work
+	climate int64         // grows whenever scores of nodes may be others although the same runs are there
+	taught  int64         // what it was found by last: see Core.taught
+	draws   []drawn
+	casts   int  // how often was drawn
+	near    bool // it is about the runs of the window: if one cannot start, others may
+	palate  palate
 }
 
 // step is one change of a grant.

@@ -152,13 +152,14 @@ func (d *draft) contend() {
 		return
 	}
 	d.stage()
+	tries := d.tries()
 	harmless := false
 	for i := range w.runs {
 		x := &w.runs[i]
 		if x.out {
 			continue
 		}
-		if !d.could(i) {
+		if !d.could(i, tries) {
 			x.out = true
 			d.sitOut(x.r, dovetail.NoCapacity)
 			if d.c.order.Reserves && d.head == nil {
@@ -198,12 +199,12 @@ func (d *draft) sitOut(r *run, why dovetail.ReasonCode) {
 }
 
 // could reports whether a run of the window could start, and puts it on the stage if so. It may be wrong: a run that takes what others have to
-// give back has to try.
-func (d *draft) could(i int) bool {
+// give back has to try, and so has every one if none is to be tried here.
+func (d *draft) could(i int, tries bool) bool {
 	x := &d.window.runs[i]
 	defer d.unpick(x.r)
 	x.fits, x.harms, x.nodes = false, false, nil
-	x.fits = !d.lacksRoom(x.r) && (!d.tries() || d.resembles(i) || d.try(x))
+	x.fits = !d.lacksRoom(x.r) && (!tries || d.resembles(i) || d.try(x))
 	if !x.fits && !d.reclaims(x.r) {
 		return false
 	}
@@ -225,9 +226,25 @@ func (d *draft) resembles(i int) bool {
 	return false
 }
 
-// tries reports whether a run has to be placed to know if it can be drawn.
+// tries reports whether runs are to be placed to know who can be drawn: it matters, and there are several who may fit.
 func (d *draft) tries() bool {
-	return d.c.order.Reserves || d.c.cfg.Colocation.Slowdown > 0 || d.c.method.Placed
+	if !d.c.order.Reserves && d.c.cfg.Colocation.Slowdown == 0 && !d.c.method.Placed {
+		return false
+	}
+	several := false
+	for i := range d.window.runs {
+		x := &d.window.runs[i]
+		if x.out || d.lacksRoom(x.r) && !d.reclaims(x.r) {
+			d.unpick(x.r)
+			continue
+		}
+		d.unpick(x.r)
+		if several {
+			return true
+		}
+		several = true
+	}
+	return false
 }
 
 // try places a run, notes who is there, and takes it away again. It reports whether it fits.

@@ -252,8 +252,10 @@ func (c *Core) lodge(r *run, node, delta int) {
 	switch {
 	case was == 0 && t.want > 0:
 		r.kind.nodes++
+		n.liked = [memory]liking{}
 	case was > 0 && t.want == 0:
 		r.kind.nodes--
+		n.liked = [memory]liking{}
 	}
 	n.tidy(t)
 }

@@ -91,6 +91,8 @@ type node struct {
 	draining bool
 	tenants  []tenant  // the runs that have something there, by ID
 	since    time.Time // the job classes there are what they are, and do what they do
+	liked    [memory]liking
+	likedAt  int // where the next one goes
 }
 
 // New returns the core of an empty cluster. A configuration that names an unknown policy, allocator or placement is a

@@ -70,9 +70,34 @@ func (d *draft) taste(r *run) *place.Taste {
 func (p *palate) allows(node int) bool { return p.d.c.rival(p.r, node) == nil }
 func (p *palate) shuns(node int) bool  { return p.d.harmful(p.r, node) }
 func (p *palate) own(node int) int     { return p.d.c.nodes[node].grantedTo(p.r) }
+
+// memory is how many scores a node remembers.
+const memory = 8
+
+// liking is the score of a node for a job class, as long as nothing that it depends on has changed: who is there, what is known, what work is left, and
+// the time if knowledge fades.
+type liking struct {
+	kind    *kind
+	climate int64
+	score   float64
+}
+
+// likes returns the score of a node by the method.
 func (p *palate) likes(node int) float64 {
+	c, n := p.d.c, &p.d.c.nodes[node]
+	alone := n.grantedTo(p.r) == 0 // otherwise who is there beside the run differs from who is there
+	for i := range n.liked {
+		if l := &n.liked[i]; alone && l.kind == p.r.kind && l.climate == p.d.climate {
+			return l.score
+		}
+	}
 	p.ids = p.d.appendClasses(p.ids[:0], p.r, node)
-	return p.d.c.method.Score(p.d.c.book, &p.d.scene, p.d.c.id(p.r.kind), p.ids)
+	score := c.method.Score(c.book, &p.d.scene, c.id(p.r.kind), p.ids)
+	if alone {
+		n.liked[n.likedAt] = liking{p.r.kind, p.d.climate, score}
+		n.likedAt = (n.likedAt + 1) % memory
+	}
+	return score
 }
 
 func (p *palate) preferred(node int) float64 {
@@ -185,10 +210,11 @@ func (d *draft) survey() {
 	}
 	d.staged = true
 	c, s := d.c, &d.scene
-	s.Now, s.Work = time.Time{}, s.Work[:0]
+	now := time.Time{}
 	if c.cfg.Colocation.HalfLife > 0 {
-		s.Now = d.now
+		now = d.now
 	}
+	work := d.work[:0]
 	total, strange := 0.0, 0.0
 	for _, k := range c.kinds {
 		left := k.left(d.now)
@@ -196,17 +222,21 @@ func (d *draft) survey() {
 		if id := c.id(k); id == coloc.Stranger {
 			strange += left
 		} else if left > 0 {
-			s.Work = append(s.Work, coloc.Share{ID: id, Amount: left})
+			work = append(work, coloc.Share{ID: id, Amount: left})
 		}
 	}
 	if strange > 0 {
-		s.Work = append(s.Work, coloc.Share{ID: coloc.Stranger, Amount: strange})
+		work = append(work, coloc.Share{ID: coloc.Stranger, Amount: strange})
 	}
 	_, exponent := math.Frexp(total)
 	unit := math.Ldexp(1, exponent-7)
-	for i := range s.Work {
-		s.Work[i].Amount = math.Ceil(s.Work[i].Amount/unit) * unit
+	for i := range work {
+		work[i].Amount = math.Ceil(work[i].Amount/unit) * unit
 	}
+	if d.taught != c.taught || !s.Now.Equal(now) || !slices.Equal(work, s.Work) {
+		d.climate++
+	}
+	d.work, s.Work, s.Now, d.taught = s.Work, work, now, c.taught
 }
 
 // stage brings what a choice is made in up to date, with nobody who may be chosen yet.
