@@ -42,7 +42,8 @@ func Slowdown(e *dovetail.Evidence, beside string) (dovetail.Slowdown, bool) {
 }
 
 // Harms reports whether it is proven that one of two classes takes so many times as long beside the other: the interval of its Slowdown lies
-// beyond. Nothing is proven of Strangers.
+// beyond, or so does that of its rate when compared with its usual pace, for runs that are hardly ever alone show little of how fast they are then.
+// Nothing is proven of Strangers.
 func (b *Book) Harms(a, c ID, slowdown float64) bool {
 	if slowdown <= 0 || !b.has(a) || !b.has(c) {
 		return false
@@ -52,5 +53,5 @@ func (b *Book) Harms(a, c ID, slowdown float64) bool {
 
 func (b *Book) suffers(a, beside ID, slowdown float64) bool {
 	s, ok := Slowdown(b.classes[a].evidence, b.classes[beside].name)
-	return ok && s.Low > slowdown
+	return ok && max(s.Low, 1/b.Rate(a, beside).High) > slowdown
 }

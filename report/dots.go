@@ -15,6 +15,7 @@ type Dots struct {
 	Series             []string // names, in the order of their colours
 	Panels             []DotsPanel
 	Line               float64 // a value of y that is drawn across, such as a target; 0: none
+	Joined             bool    // the points of a series are joined by lines, and not drawn
 }
 
 // DotsPanel is one panel: points by series.
@@ -62,6 +63,10 @@ func (d *Dots) Figure() Figure {
 			p.ground(s)
 			p.across(s, d.Line)
 			for k, series := range d.Panels[i].Series {
+				if d.Joined {
+					p.join(s, k, series)
+					continue
+				}
 				for _, q := range series {
 					s.point(variantColour(k), p.xAt(q.X), p.yAt(q.Y))
 				}
@@ -69,6 +74,15 @@ func (d *Dots) Figure() Figure {
 		}
 	})
 	return f
+}
+
+// join draws a line through points.
+func (p *panel) join(s *sheet, series int, points []DotsPoint) {
+	xs, ys := make([]float64, len(points)), make([]float64, len(points))
+	for i, q := range points {
+		xs[i], ys[i] = p.xAt(q.X), p.yAt(q.Y)
+	}
+	s.stroke(pen{colour: variantColour(series), width: 1.2}, xs, ys)
 }
 
 // across draws a target across the panel, if there is one.

@@ -92,9 +92,9 @@ func (m *Contention) ends(j *trace.Job, todo int64) ([]Phase, []int64, error) {
 	return phases, ends, nil
 }
 
-// limit returns the speed of a phase at the most, on a k-th of a node, k ≥ 1. For a job that has its nodes for itself that is 1: its runtime
+// Limit returns the speed of a phase at the most, on a k-th of a node, k ≥ 1. For a job that has its nodes for itself that is 1: its runtime
 // is what it takes there. Between that and half a node it is interpolated.
-func (m *Contention) limit(demand *[numContended]float64, k float64) float64 {
+func (m *Contention) Limit(demand *[numContended]float64, k float64) float64 {
 	limit := math.Inf(1)
 	for i, d := range demand {
 		if d > 0 {

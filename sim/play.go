@@ -34,6 +34,9 @@ type Options struct {
 	Contention   *Contention  // of runs on the same nodes for what these have; nil: none
 	Measure      bool         // with a Contention: tell the core how nodes were used, every Config.Colocation.Period
 
+	// Over is called when the play is over, with the core as it is then; may be nil.
+	Over func(c *sched.Core)
+
 	// After is called after each turn, with what it changed; may be nil. The events that it returns are taken in a further turn
 	// at the same instant, after which it is called again. That is how a learner takes part (package learn). With a Store that
 	// keeps nothing the changes are the records and the submitted runs alone.
@@ -148,6 +151,9 @@ func (p *player) play(ctx context.Context) (*report.Schedule, error) {
 	}
 	if d, ok := p.o.Store.(*Digest); ok {
 		p.out.Hash = d.Sum()
+	}
+	if p.o.Over != nil {
+		p.o.Over(p.core)
 	}
 	return p.out, nil
 }

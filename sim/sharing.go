@@ -82,7 +82,7 @@ func (c *Cluster) divide(i int) {
 		for r, d := range p.Demand {
 			use[r] = d * part
 		}
-		s.use, s.limits = append(s.use, use), append(s.limits, c.contention.limit(&p.Demand, max(1, 1/part)))
+		s.use, s.limits = append(s.use, use), append(s.limits, c.contention.Limit(&p.Demand, max(1, 1/part)))
 	}
 	room := [numContended]float64{1, efficiency(s.demand, c.contention.Disk), 1}
 	n.disk = room[contendDisk]

@@ -52,7 +52,7 @@ func (c *Cluster) stall(n *node) {
 		t := &n.tenants[s.at[k]]
 		demand := s.demand[k]
 		demand[contendDisk], s.use[k][contendDisk] = 0, 0
-		s.limits[k] = c.contention.limit(&demand, max(1, 1/t.part(n)))
+		s.limits[k] = c.contention.Limit(&demand, max(1, 1/t.part(n)))
 	}
 	for k, speed := range fill(s.use, s.limits, [numContended]float64{1, 1, 1}) {
 		t := &n.tenants[s.at[k]]

@@ -42,11 +42,11 @@ func newExperiment(e *environment) *cobra.Command {
 		Short: "Repeat a published evaluation, and judge its statements",
 		Long: "Repeat a published evaluation with Dovetail's own core on simulated machines, and judge each of its statements\n" +
 			"by what comes out.",
-		Example: "  dovetail experiment zoe\n  dovetail experiment zoe --full --out zoe-report\n  dovetail experiment cobell",
+		Example: "  dovetail experiment zoe\n  dovetail experiment zoe --full --out zoe-report\n  dovetail experiment cobell\n  dovetail experiment colocation",
 		Args:    none,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newExperimentZoe(e, nil), newExperimentCobell(e, nil))
+	cmd.AddCommand(newExperimentZoe(e, nil), newExperimentCobell(e, nil), newExperimentColocation(e, nil))
 	return cmd
 }
 

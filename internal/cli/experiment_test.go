@@ -75,3 +75,31 @@ func TestCobellOptions(t *testing.T) {
 		}
 	}
 }
+
+func TestColocationOptions(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		args   []string
+		want   *colocationOptions
+	}{
+		{"nothing: small", nil, &colocationOptions{Seeds: study.ColocationSmallSeeds, Command: "colocation"}},
+		{"all of it", []string{"--full"}, &colocationOptions{Seeds: study.ColocationFullSeeds, Command: "colocation --full=true"}},
+		{"every other flag", []string{"--full", "--seeds", "2", "--only", "tables, worlds", "--out", "d", "--force", "--workers", "4"}, &colocationOptions{
+			Seeds: 2, Only: []string{"tables", "worlds"}, Out: "d", Force: true, Workers: 4,
+			Command: "colocation --force=true --full=true --only=tables,worlds --out=d --seeds=2 --workers=4",
+		}},
+		{"no seeds", []string{"--seeds", "0"}, nil},
+		{"too many seeds", []string{"--seeds", "1001"}, nil},
+		{"no such part", []string{"--only", "a"}, nil},
+		{"fewer workers than none", []string{"--workers", "-1"}, nil},
+		{"an argument", []string{"a"}, nil},
+	} {
+		got, err := parsed(t, newExperimentColocation, tc.args...)
+		if (err != nil) != (tc.want == nil) {
+			t.Errorf("%s: error %v; want one: %v", tc.reason, err, tc.want == nil)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: options differ (-want +got):\n%s", tc.reason, diff)
+		}
+	}
+}
