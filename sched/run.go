@@ -128,13 +128,7 @@ type run struct {
 	doneAt   time.Time
 	beside   []dovetail.Overlap // who is there now, if it has a choice that is reconsidered
 	lost     int                // replicas of the scaled component that the draft takes, net
-	kind     *kind
-	load     int64 // of its kind's: replica-microseconds
-	draw     *dovetail.Draw
-	passes   int      // how often it was passed over by a draw
-	passed   *pass    // … the last time; nil: never
-	passing  int      // … in the draft
-	machines []string // classes of the nodes that held a replica, sorted
+	machines []string           // classes of the nodes that held a replica, sorted
 
 	rank    key  // the last one computed
 	ranked  int  // the ranking it belongs to
@@ -143,6 +137,13 @@ type run struct {
 	touched bool // it is in the list of changed runs
 	shifted bool // it is in a list of runs with steps in the draft
 	why     dovetail.ReasonCode
+
+	kind    *kind
+	load    int64 // of its kind's: replica-microseconds
+	draw    *dovetail.Draw
+	passes  int   // how often it was passed over by a draw
+	passed  *pass // … the last time; nil: never
+	passing int   // … in the draft
 }
 
 // comp is one component of a run in service.
