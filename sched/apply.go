@@ -70,8 +70,7 @@ func (c *Core) apply(now time.Time, e dovetail.Event) error {
 	case dovetail.Fitted:
 		return c.fitted(&e.Outlook, now)
 	case dovetail.Used:
-		c.used(now, &e)
-		return nil
+		return c.used(now, &e)
 	case dovetail.Paired:
 		return c.paired(now, &e.Evidence)
 	case dovetail.Recalled:

@@ -98,7 +98,7 @@ func genUse(t *rapid.T) dovetail.Used {
 	e := dovetail.Used{Period: dovetail.Duration(rapid.SampledFrom([]time.Duration{0, time.Millisecond, time.Second, time.Hour}).Draw(t, "period"))}
 	for _, name := range []string{"n1", "n2", "n3", "n7", "n9"} {
 		e.Nodes = append(e.Nodes, dovetail.NodeUse{
-			Node: name, CPU: rapid.SampledFrom([]float64{0, .3, 1, 4, math.NaN()}).Draw(t, "cpu"), Wait: rapid.SampledFrom([]float64{0, .2, 1, -1}).Draw(t, "wait"),
+			Node: name, CPU: rapid.SampledFrom([]float64{0, .3, .3, .3, .3, 1, 1, 1, 4, math.NaN()}).Draw(t, "cpu"), Wait: rapid.SampledFrom([]float64{0, .2, 1, -1}).Draw(t, "wait"),
 			Disk: rapid.SampledFrom([]float64{0, .5}).Draw(t, "disk"), Net: rapid.SampledFrom([]float64{0, 1}).Draw(t, "net"),
 		})
 	}
@@ -407,7 +407,7 @@ func (w *world) step(t *rapid.T) {
 	case 20, 21:
 		w.must(t, dovetail.Fitted{Outlook: genOutlook(t)})
 	case 22, 23:
-		w.must(t, genUse(t))
+		_ = w.apply(t, genUse(t))
 	case 24:
 		w.must(t, dovetail.Paired{Evidence: genEvidence(t)})
 	case 25:

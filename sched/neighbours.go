@@ -83,10 +83,19 @@ func (c *Core) colocate(x dovetail.Colocation) {
 
 // used learns from how nodes were used in a period that ends now (seed 000, section 4). A node teaches something only if the same job
 // classes were there during all of the period, up and not frozen, and if what was measured can be true. Nodes that are not known, or
-// not in order of their names, are passed over: what is measured badly must not stop anybody.
-func (c *Core) used(now time.Time, e *dovetail.Used) {
+// not in order of their names, are passed over: what is measured badly must not stop anybody. Only an event that no journal can hold, with
+// something that is not a number, is refused.
+func (c *Core) used(now time.Time, e *dovetail.Used) error {
+	for i := range e.Nodes {
+		u := &e.Nodes[i]
+		for _, x := range [...]float64{u.CPU, u.Wait, u.Disk, u.Net} {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return dovetail.Errorf(dovetail.Invalid, "use of node %s: %s", u.Node, coloc.Check(u))
+			}
+		}
+	}
 	if e.Period <= 0 {
-		return
+		return nil
 	}
 	from, last := now.Add(-time.Duration(e.Period)), ""
 	var residents []coloc.Resident
@@ -111,6 +120,7 @@ func (c *Core) used(now time.Time, e *dovetail.Used) {
 		c.taught++
 		c.book.Learn(now, shared)
 	}
+	return nil
 }
 
 // residents appends the classes on a node, in order of their first run; nothing if one of them is not at work.
