@@ -118,11 +118,13 @@ type (
 	Paired struct {
 		Evidence Evidence `json:"evidence"`
 	}
-	// Recalled replaces all that is known of these job classes and their neighbours: it was imported. With Back it had been put away, and what was learned
-	// since stays if it says more (coloc.Merge).
+	// Recalled replaces all that is known of these job classes and their neighbours: it was imported. With Back it had been put away,
+	// and what was learned since stays if it says more (coloc.Merge). With All everything else is forgotten, as by Forgotten; then Back
+	// means nothing.
 	Recalled struct {
 		Classes []KnownClass `json:"classes"`
 		Back    bool         `json:"back,omitempty"`
+		All     bool         `json:"all,omitempty"`
 	}
 	// Forgotten drops what is known of a job class and of others beside it; "" means all. Runs that ended before teach nothing any more.
 	Forgotten struct {

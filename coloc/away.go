@@ -24,6 +24,9 @@ func (a Away) Add(classes []dovetail.KnownClass) {
 func (a Away) Note(e dovetail.Event) {
 	switch e := e.(type) {
 	case dovetail.Recalled:
+		if e.All {
+			clear(a)
+		}
 		for i := range e.Classes {
 			delete(a, e.Classes[i].Class)
 		}

@@ -117,6 +117,15 @@ func (b *Book) Recall(now time.Time, classes []dovetail.KnownClass) error {
 	return nil
 }
 
+// Replace replaces all that is known by these classes: it does as Forget of everything and Recall, but for an error, with which nothing has changed.
+func (b *Book) Replace(now time.Time, classes []dovetail.KnownClass) error {
+	if err := checkClasses(classes); err != nil {
+		return err
+	}
+	b.Forget(now, "")
+	return b.Recall(now, classes)
+}
+
 // notAfter returns the earlier one of a time and now; now being zero, the time.
 func notAfter(t, now time.Time) time.Time {
 	if !now.IsZero() && t.After(now) {

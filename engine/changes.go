@@ -160,15 +160,26 @@ func (b *builder) tell(r Record) {
 		}
 	case dovetail.Submitted: // its description is kept once, with the run
 		b.say(r, e.Run.ID, submittedText(e.Run), nil)
-	case dovetail.Fitted, dovetail.Imported, dovetail.Paired, dovetail.Recalled: // tables: the journal has them
+	case dovetail.Fitted, dovetail.Imported, dovetail.Paired: // tables: the journal has them
 		b.say(r, 0, eventText(e, nil), nil)
-	default:
-		data, err := dovetail.EncodeEvent(e)
-		if err != nil {
-			data = nil // the sentence stands without it
+	case dovetail.Recalled: // likewise; but that it forgets all else is to be found again
+		var data json.RawMessage
+		if e.All {
+			data = encoded(dovetail.Recalled{All: true})
 		}
-		b.say(r, dovetail.RunOf(e), eventText(e, b.spec), data)
+		b.say(r, 0, eventText(e, nil), data)
+	default:
+		b.say(r, dovetail.RunOf(e), eventText(e, b.spec), encoded(e))
 	}
+}
+
+// encoded returns an event as JSON; nothing if it has none, for the sentence stands without it.
+func encoded(e dovetail.Event) json.RawMessage {
+	data, err := dovetail.EncodeEvent(e)
+	if err != nil {
+		return nil
+	}
+	return data
 }
 
 func (b *builder) say(r Record, run dovetail.RunID, text string, data json.RawMessage) {

@@ -80,7 +80,12 @@ func recalledText(e dovetail.Recalled) string {
 	if len(e.Classes) == 1 {
 		classes = e.Classes[0].Class
 	}
-	if e.Back {
+	switch {
+	case e.All && len(e.Classes) == 0:
+		return "all knowledge of neighbours is forgotten"
+	case e.All:
+		return "knowledge of the neighbours of " + classes + " is loaded, and replaces all that was known"
+	case e.Back:
 		return "what was known of " + classes + " and their neighbours had been put away, and is back"
 	}
 	return "knowledge of the neighbours of " + classes + " is loaded"

@@ -45,6 +45,9 @@ func (l *Learner) hear(at time.Time, e dovetail.Event) {
 	case dovetail.Paired:
 		l.told[e.Evidence.Class] = heardOf(&e.Evidence)
 	case dovetail.Recalled:
+		if e.All {
+			l.hear(at, dovetail.Forgotten{})
+		}
 		l.prime(e.Classes)
 	case dovetail.Forgotten:
 		l.forgotten[e.Class] = later(l.forgotten[e.Class], at)

@@ -237,17 +237,20 @@ func (s *Service) primeAway(ctx context.Context, classes []string) error {
 	return nil
 }
 
-// remember lets the learner hear what was forgotten in the past.
+// remember lets the learner hear what was forgotten in the past, to make room for what was imported or without.
 func (s *Service) remember(ctx context.Context) error {
-	forgotten := dovetail.EventType(dovetail.Forgotten{})
-	f := engine.EventFilter{Types: []string{forgotten}, Limit: page}
+	types := []string{dovetail.EventType(dovetail.Forgotten{}), dovetail.EventType(dovetail.Recalled{})}
+	f := engine.EventFilter{Types: types, Limit: page}
 	for {
 		found, err := s.archive.Events(ctx, f)
 		if err != nil {
 			return fmt.Errorf("look for what was forgotten: %w", err)
 		}
 		for i := range found {
-			e, err := dovetail.DecodeEvent(forgotten, found[i].Data)
+			if found[i].Type == types[1] && len(found[i].Data) == 0 {
+				continue // nothing was forgotten for it
+			}
+			e, err := dovetail.DecodeEvent(found[i].Type, found[i].Data)
 			if err != nil {
 				return fmt.Errorf("read what was forgotten at record %d: %w", found[i].Seq, err)
 			}

@@ -100,15 +100,17 @@ func TestServiceRemembers(t *testing.T) {
 		for _, test := range []struct {
 			reason    string
 			forgotten time.Duration // after day; 0: nothing was
+			imported  bool          // it made room for what was imported then
 			known     bool          // the core has the evidence
 			away      bool          // it was put away
 			want      int           // runs of the evidence that the engine is told
 		}{
-			{"nothing was known", 0, false, false, 10},
-			{"it was known", 0, true, false, 0},
-			{"it was put away", 0, false, true, 0},
-			{"it was forgotten after six runs", 5*time.Hour + time.Minute, false, false, 4},
-			{"it was forgotten after all", 24 * time.Hour, false, false, 0},
+			{"nothing was known", 0, false, false, false, 10},
+			{"it was known", 0, false, true, false, 0},
+			{"it was put away", 0, false, false, true, 0},
+			{"it was forgotten after six runs", 5*time.Hour + time.Minute, false, false, false, 4},
+			{"it made room after six runs", 5*time.Hour + time.Minute, true, false, false, 4},
+			{"it was forgotten after all", 24 * time.Hour, false, false, false, 0},
 		} {
 			w, e := newWorld(t, "cobell"), newFakeEngine(t)
 			w.put(runs...)
@@ -122,11 +124,18 @@ func TestServiceRemembers(t *testing.T) {
 				w.record(&engine.Changes{PutAway: []dovetail.KnownClass{k}})
 			}
 			if test.forgotten > 0 {
-				data, err := dovetail.EncodeEvent(dovetail.Forgotten{Class: "sort"})
+				event := dovetail.Event(dovetail.Forgotten{Class: "sort"})
+				if test.imported {
+					event = dovetail.Recalled{All: true}
+				}
+				data, err := dovetail.EncodeEvent(event)
 				if err != nil {
 					t.Fatal(err)
 				}
-				w.record(&engine.Changes{Events: []dovetail.EventRecord{{Seq: 1, At: day.Add(test.forgotten), Type: "forgotten", Data: data}}})
+				others := dovetail.EventRecord{Seq: 1, At: day, Type: "recalled"} // not in place of all: without data
+				w.record(&engine.Changes{Events: []dovetail.EventRecord{
+					others, {Seq: 2, At: day.Add(test.forgotten), Type: dovetail.EventType(event), Data: data},
+				}})
 			}
 			serve(t, w, e)
 			got := 0

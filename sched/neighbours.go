@@ -167,10 +167,13 @@ func (c *Core) paired(now time.Time, e *dovetail.Evidence) error {
 	return nil
 }
 
-// recalled replaces all that is known of some classes; of those that are back, only what says less.
+// recalled replaces all that is known of some classes; of those that are back, only what says less. It may replace all that is known of any class.
 func (c *Core) recalled(now time.Time, e dovetail.Recalled) error {
 	recall := c.book.Recall
-	if e.Back {
+	switch {
+	case e.All:
+		recall = c.book.Replace
+	case e.Back:
 		recall = c.book.Return
 	}
 	if err := recall(now, e.Classes); err != nil {

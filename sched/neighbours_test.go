@@ -210,9 +210,19 @@ func TestKnowledgeIsReplacedAndForgotten(t *testing.T) {
 	if k, _ := s.core.Book().Class("a"); k.Evidence == nil || k.Evidence.Rates[0].Rate != .5 {
 		t.Errorf("recalled: %+v", k)
 	}
-	bad2 := dovetail.Recalled{Classes: []dovetail.KnownClass{{Class: "a", Preferences: []dovetail.Preference{{Class: "b", H: math.NaN()}}}}}
+	s.apply(rates("b", map[string]float64{"a": .5}))
+	bad2 := dovetail.Recalled{All: true, Classes: []dovetail.KnownClass{{Class: "a", Preferences: []dovetail.Preference{{Class: "b", H: math.NaN()}}}}}
 	if err := s.core.Apply(s.now, bad2); dovetail.CodeOf(err) != dovetail.Invalid {
 		t.Errorf("a preference that is no number: %v", err)
+	}
+	if k, _ := s.core.Book().Class("b"); k.Evidence == nil {
+		t.Error("what could not replace all that is known has replaced something")
+	}
+	s.apply(dovetail.Recalled{Classes: known, All: true})
+	a, _ := s.core.Book().Class("a")
+	b, _ := s.core.Book().Class("b")
+	if a.Evidence == nil || b.Evidence != nil || !b.Forgotten.Equal(s.now) {
+		t.Errorf("recalled in place of all: a %+v, b %+v", a, b)
 	}
 }
 

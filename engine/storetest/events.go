@@ -107,6 +107,7 @@ func Events() []dovetail.Event {
 			Preferences: []dovetail.Preference{{Class: "wordcount?input=small", H: -.5, Updates: 12.5, Goodness: 7.25}},
 			Evidence:    new(fullEvidence()),
 		}}, Back: true},
+		dovetail.Recalled{Classes: []dovetail.KnownClass{{Class: "grep", Seen: at(1)}}, All: true},
 		dovetail.Forgotten{Class: "sort"},
 		dovetail.Tick{},
 	}

@@ -40,6 +40,9 @@ func (m *model) append(c engine.Changes) {
 		case dovetail.Imported:
 			m.imported = append(m.imported, e.Runs...)
 		case dovetail.Recalled:
+			if e.All {
+				m.away = nil
+			}
 			for _, back := range e.Classes {
 				m.away = slices.DeleteFunc(m.away, func(k dovetail.KnownClass) bool { return k.Class == back.Class })
 			}

@@ -276,6 +276,9 @@ func testPutAway(t *testing.T, fresh func(t *testing.T) func() S) {
 	expect("what was known before it was forgotten does not come back", a, knownClass("b", 7), forgotten)
 	turn([]dovetail.Event{dovetail.Forgotten{Class: "b"}, dovetail.Forgotten{Class: "c"}, dovetail.Forgotten{Class: "sort"}})
 	expect("a class, and what others know of it", without)
+	turn([]dovetail.Event{dovetail.Tick{}}, c)
+	turn([]dovetail.Event{dovetail.Recalled{Classes: []dovetail.KnownClass{{Class: "new"}}, All: true}}, b)
+	expect("what is imported replaces all, before another is put away", b)
 	turn([]dovetail.Event{dovetail.Forgotten{}}, c)
 	expect("all, before another is put away", c)
 }

@@ -276,13 +276,8 @@ func (s *server) recall(ctx context.Context, in *knowledgeInput, replace bool) (
 			out.Forgotten++
 		}
 	}
-	if replace {
-		if err := s.engine.Tell(ctx, dovetail.Forgotten{}); err != nil {
-			return nil, s.failure(ctx, err)
-		}
-	}
-	if len(classes) > 0 {
-		if err := s.engine.Tell(ctx, dovetail.Recalled{Classes: classes}); err != nil {
+	if replace || len(classes) > 0 {
+		if err := s.engine.Tell(ctx, dovetail.Recalled{Classes: classes, All: replace}); err != nil {
 			return nil, s.failure(ctx, err)
 		}
 	}

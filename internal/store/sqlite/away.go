@@ -20,6 +20,9 @@ func (s *Store) putAway(ctx context.Context, c engine.Changes, _ *appNumbers) er
 		var err error
 		switch e := r.Event.(type) {
 		case dovetail.Recalled:
+			if e.All {
+				err = s.forgetAway(ctx, "")
+			}
 			for i := range e.Classes {
 				if err == nil {
 					_, err = s.writer.ExecContext(ctx, "DELETE FROM put_away WHERE class = ?", e.Classes[i].Class)
