@@ -147,11 +147,19 @@ type Slowdown struct {
 	Low     float64 `json:"low"` // 90 % interval
 	High    float64 `json:"high"`
 	Runs    int     `json:"runs"`    // that ran beside it
-	Seconds float64 `json:"seconds"` // that they did so
+	Against int     `json:"against"` // that these are compared with: those that ran alone at times, or all of the class if none did
+	Seconds float64 `json:"seconds"` // that they ran beside it
 }
 
-// Proven reports whether the interval lies on one side of 1: the neighbour slows runs down for sure, or speeds them up.
-func (s *Slowdown) Proven() bool { return s.Low > 1 || s.High < 1 }
+// ProvenRuns is how many runs beside a neighbour, and how many to compare them with, it takes to prove anything. The interval of fewer runs is
+// not to be trusted on a machine that others use too: all of them may have come at a busy, or at a quiet, moment.
+const ProvenRuns = 5
+
+// Proven reports whether the neighbour slows runs down for sure, or speeds them up: there are at least ProvenRuns on either side, and the
+// interval lies on one side of 1.
+func (s *Slowdown) Proven() bool {
+	return min(s.Runs, s.Against) >= ProvenRuns && (s.Low > 1 || s.High < 1)
+}
 
 // Company is who ran beside a run, or runs there now.
 type Company struct {

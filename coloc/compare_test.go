@@ -237,19 +237,23 @@ func TestCompareIsValid(t *testing.T) {
 func TestSlowdown(t *testing.T) {
 	slow := dovetail.Rate{Beside: "b", Rate: 0.5, Low: 0.4, High: 0.625, Runs: 7, Seconds: 70}
 	alone := dovetail.Rate{Rate: 1.2, Low: 1, High: 1.5, Runs: 3, Seconds: 30}
+	of := func(runs int, rates ...dovetail.Rate) *dovetail.Evidence {
+		return &dovetail.Evidence{Class: "a", Runs: runs, Rates: rates}
+	}
 	for _, tc := range []struct {
 		reason string
 		rates  []dovetail.Rate
 		want   dovetail.Slowdown
 		ok     bool
 	}{
-		{"against the usual pace", []dovetail.Rate{slow}, dovetail.Slowdown{Times: 2, Low: 1.6, High: 2.5, Runs: 7, Seconds: 70}, true},
-		{"against its pace alone", []dovetail.Rate{alone, slow}, dovetail.Slowdown{Times: 2.4, Low: 1.6, High: 3.75, Runs: 7, Seconds: 70}, true},
-		{"alone by a prior only", []dovetail.Rate{{Rate: 1.2, Low: 1, High: 1.5}, slow}, dovetail.Slowdown{Times: 2, Low: 1.6, High: 2.5, Runs: 7, Seconds: 70}, true},
+		{"against the usual pace", []dovetail.Rate{slow}, dovetail.Slowdown{Times: 2, Low: 1.6, High: 2.5, Runs: 7, Against: 9, Seconds: 70}, true},
+		{"against its pace alone", []dovetail.Rate{alone, slow}, dovetail.Slowdown{Times: 2.4, Low: 1.6, High: 3.75, Runs: 7, Against: 3, Seconds: 70}, true},
+		{"alone by a prior only", []dovetail.Rate{{Rate: 1.2, Low: 1, High: 1.5}, slow}, dovetail.Slowdown{Times: 2, Low: 1.6, High: 2.5, Runs: 7, Against: 9, Seconds: 70}, true},
 		{"nothing of this one", []dovetail.Rate{alone}, dovetail.Slowdown{}, false},
 	} {
-		got, ok := Slowdown(&dovetail.Evidence{Class: "a", Rates: tc.rates}, "b")
-		if ok != tc.ok || math.Abs(got.Times-tc.want.Times)+math.Abs(got.Low-tc.want.Low)+math.Abs(got.High-tc.want.High) > 1e-12 || got.Runs != tc.want.Runs || got.Seconds != tc.want.Seconds {
+		got, ok := Slowdown(of(9, tc.rates...), "b")
+		off := math.Abs(got.Times-tc.want.Times) + math.Abs(got.Low-tc.want.Low) + math.Abs(got.High-tc.want.High)
+		if ok != tc.ok || off > 1e-12 || got.Runs != tc.want.Runs || got.Against != tc.want.Against || got.Seconds != tc.want.Seconds {
 			t.Errorf("%s: %+v, %t", tc.reason, got, ok)
 		}
 	}
@@ -259,27 +263,52 @@ func TestSlowdown(t *testing.T) {
 
 	b := New(dovetail.Colocation{})
 	ids := map[string]ID{"a": b.Hold("a"), "b": b.Hold("b"), "c": b.Hold("c")}
-	if err := b.Pair(at(0), &dovetail.Evidence{Class: "a", Rates: []dovetail.Rate{slow}}); err != nil {
-		t.Fatal(err)
-	}
+	few, solo := slow, dovetail.Rate{Rate: 1, Low: 1, High: 1, Runs: 5}
+	few.Runs = 4
 	for _, tc := range []struct {
 		reason string
+		known  *dovetail.Evidence
 		a, c   ID
 		bound  float64
 		want   bool
 	}{
-		{"proven", ids["a"], ids["b"], 1.5, true},
-		{"proven of the other one", ids["b"], ids["a"], 1.5, true},
-		{"likely, and not proven", ids["a"], ids["b"], 1.7, false},
-		{"nothing known", ids["a"], ids["c"], 1.01, false},
-		{"strangers", Stranger, ids["b"], 1.01, false},
-		{"no bound", ids["a"], ids["b"], 0, false},
+		{"proven", of(9, slow), ids["a"], ids["b"], 1.5, true},
+		{"proven of the other one", of(9, slow), ids["b"], ids["a"], 1.5, true},
+		{"likely, and not proven", of(9, slow), ids["a"], ids["b"], 1.7, false},
+		{"against five that were alone", of(9, solo, slow), ids["a"], ids["b"], 1.5, true},
+		{"against three that were alone, but proven against the usual pace", of(9, alone, slow), ids["a"], ids["b"], 1.5, true},
+		{"four runs beside it", of(9, few), ids["a"], ids["b"], 1.5, false},
+		{"four runs in all", of(4, slow), ids["a"], ids["b"], 1.5, false},
+		{"nothing known", of(9, slow), ids["a"], ids["c"], 1.01, false},
+		{"strangers", of(9, slow), Stranger, ids["b"], 1.01, false},
+		{"no bound", of(9, slow), ids["a"], ids["b"], 0, false},
 	} {
+		if err := b.Pair(at(0), tc.known); err != nil {
+			t.Fatal(err)
+		}
 		if got := b.Harms(tc.a, tc.c, tc.bound); got != tc.want {
 			t.Errorf("%s: %t", tc.reason, got)
 		}
 	}
 	if r := b.Rate(ids["b"], ids["a"]); r.Rate != 1 || r.Beside != "a" || !(r.Low < 0.7 && r.High > 1.3) {
 		t.Errorf("unknown: %+v", r)
+	}
+}
+
+// TestProven: an interval on one side of 1 is enough only if there are runs enough on either side of the comparison.
+func TestProven(t *testing.T) {
+	for _, tc := range []struct {
+		s    dovetail.Slowdown
+		want bool
+	}{
+		{dovetail.Slowdown{Low: 1.1, High: 1.4, Runs: 5, Against: 5}, true},
+		{dovetail.Slowdown{Low: 0.7, High: 0.9, Runs: 5, Against: 5}, true},
+		{dovetail.Slowdown{Low: 0.9, High: 1.4, Runs: 50, Against: 50}, false},
+		{dovetail.Slowdown{Low: 1.82, High: 28, Runs: 3, Against: 50}, false},
+		{dovetail.Slowdown{Low: 1.82, High: 28, Runs: 50, Against: 2}, false},
+	} {
+		if got := tc.s.Proven(); got != tc.want {
+			t.Errorf("%+v: %t", tc.s, got)
+		}
 	}
 }

@@ -34,16 +34,19 @@ func Slowdown(e *dovetail.Evidence, beside string) (dovetail.Slowdown, bool) {
 	if !ok || beside == "" {
 		return dovetail.Slowdown{}, false
 	}
-	alone := dovetail.Rate{Rate: 1, Low: 1, High: 1}
+	alone := dovetail.Rate{Rate: 1, Low: 1, High: 1, Runs: e.Runs}
 	if a, ok := rateOf(e, ""); ok && a.Runs > 0 {
 		alone = a
 	}
-	return dovetail.Slowdown{Times: alone.Rate / r.Rate, Low: alone.Low / r.High, High: alone.High / r.Low, Runs: r.Runs, Seconds: r.Seconds}, true
+	return dovetail.Slowdown{
+		Times: alone.Rate / r.Rate, Low: alone.Low / r.High, High: alone.High / r.Low, Runs: r.Runs, Against: alone.Runs, Seconds: r.Seconds,
+	}, true
 }
 
 // Harms reports whether it is proven that one of two classes takes so many times as long beside the other: the interval of its Slowdown lies
-// beyond, or so does that of its rate when compared with its usual pace, for runs that are hardly ever alone show little of how fast they are then.
-// Nothing is proven of Strangers.
+// beyond, or so does that of its rate when compared with its usual pace, for runs that are hardly ever alone show little of how fast they
+// are then. Either way it takes dovetail.ProvenRuns runs beside the other class, and as many to compare them with. Nothing is proven of
+// Strangers.
 func (b *Book) Harms(a, c ID, slowdown float64) bool {
 	if slowdown <= 0 || !b.has(a) || !b.has(c) {
 		return false
@@ -52,6 +55,10 @@ func (b *Book) Harms(a, c ID, slowdown float64) bool {
 }
 
 func (b *Book) suffers(a, beside ID, slowdown float64) bool {
-	s, ok := Slowdown(b.classes[a].evidence, b.classes[beside].name)
-	return ok && max(s.Low, 1/b.Rate(a, beside).High) > slowdown
+	e := b.classes[a].evidence
+	s, ok := Slowdown(e, b.classes[beside].name)
+	if !ok || s.Runs < dovetail.ProvenRuns {
+		return false
+	}
+	return s.Against >= dovetail.ProvenRuns && s.Low > slowdown || e.Runs >= dovetail.ProvenRuns && 1/b.Rate(a, beside).High > slowdown
 }
