@@ -3,7 +3,9 @@ package engine_test
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -138,5 +140,54 @@ func TestNothingKnownIsLost(t *testing.T) {
 				}
 			},
 		})
+	})
+}
+
+// What follows from what was known before it was forgotten or imported anew is refused, even in one turn with that.
+func TestTellAsOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDaemon(t, newWorld(1, machine("n1", 4)))
+		var heard atomic.Int64 // resets that Recorded was called with
+		d.recorded = func(c *engine.Changes) {
+			for i := range c.Records {
+				switch c.Records[i].Event.(type) {
+				case dovetail.Forgotten, dovetail.Recalled:
+					heard.Add(1)
+				}
+			}
+			<-time.After(time.Second) // what is asked for meanwhile gets into one turn
+		}
+		d.start()
+		d.ready()
+		a := dovetail.Recalled{Classes: []dovetail.KnownClass{{Class: "a", Seen: noon, Updates: 1, Goodness: 3}}, Back: true}
+		for _, reset := range []dovetail.Event{dovetail.Forgotten{}, dovetail.Forgotten{Class: "b"}, dovetail.Recalled{Classes: a.Classes}} {
+			before := d.engine.Resets()
+			busy, first, second := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+			go func() { busy <- d.engine.Tell(t.Context(), dovetail.Configured{Config: dovetail.DefaultConfig()}) }()
+			synctest.Wait() // the loop is busy with it for a second
+			go func() { first <- d.engine.Tell(t.Context(), reset) }()
+			synctest.Wait()
+			go func() { second <- d.engine.TellAsOf(t.Context(), before, a) }()
+			synctest.Wait()
+			if err := errors.Join(<-busy, <-first); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-second; dovetail.CodeOf(err) != dovetail.Conflict {
+				t.Errorf("in one turn with %v: error %v; expected a conflict", reset, err)
+			}
+			if err := d.engine.TellAsOf(t.Context(), before, a); dovetail.CodeOf(err) != dovetail.Conflict {
+				t.Errorf("after %v: error %v; expected a conflict", reset, err)
+			}
+			if now := d.engine.Resets(); now != before+1 || now != heard.Load() {
+				t.Errorf("after %v: %d resets, %d heard of; expected one more than %d", reset, now, heard.Load(), before)
+			}
+		}
+		if err := d.engine.TellAsOf(t.Context(), d.engine.Resets(), a); err != nil {
+			t.Errorf("as of now: %v", err)
+		}
+		if n := d.engine.Resets(); n != 3 {
+			t.Errorf("%d resets; what is brought back is none", n)
+		}
+		d.stop()
 	})
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dovetail-sched/dovetail"
@@ -44,6 +46,7 @@ type Engine struct {
 	watchers watchers
 	stats    stats
 	health   health
+	resets   atomic.Int64 // see Resets
 
 	inbox    chan dovetail.Event
 	requests chan *request
@@ -139,8 +142,33 @@ func (e *Engine) Health() Health {
 }
 
 // Tell records an event that a person or a program asks for: Cancelled, Held, Released, Suspended, Resumed, Reprioritised,
-// Configured, Cordoned, Fitted, Imported, Used, Paired, Recalled or Forgotten. It returns when the event is durable, with the core's error when it contradicts the state.
-func (e *Engine) Tell(ctx context.Context, ev dovetail.Event) error {
+// Configured, Cordoned, Fitted, Imported, Used, Paired, Recalled or Forgotten. It returns when the event is durable, with the core's error when it
+// contradicts the state.
+func (e *Engine) Tell(ctx context.Context, ev dovetail.Event) error { return e.tell(ctx, ev, -1) }
+
+// TellAsOf does what Tell does, with an event that follows from what was known of neighbours when Resets returned this number. If anything was
+// forgotten or imported since, the event might bring back what is to be gone: it is refused with a dovetail.Conflict error.
+func (e *Engine) TellAsOf(ctx context.Context, resets int64, ev dovetail.Event) error {
+	return e.tell(ctx, ev, resets)
+}
+
+// Resets returns how many events that forget or import knowledge of neighbours are on record since the engine was opened. Options.Recorded was
+// called with all of them.
+func (e *Engine) Resets() int64 { return e.resets.Load() }
+
+// isReset reports whether an event forgets or imports knowledge of neighbours.
+func isReset(ev dovetail.Event) bool {
+	switch ev := ev.(type) {
+	case dovetail.Forgotten:
+		return true
+	case dovetail.Recalled:
+		return !ev.Back
+	}
+	return false
+}
+
+// tell records an event; unless resets is negative, only if as many resets are on record.
+func (e *Engine) tell(ctx context.Context, ev dovetail.Event, resets int64) error {
 	switch ev.(type) {
 	case dovetail.Cancelled, dovetail.Held, dovetail.Released, dovetail.Suspended, dovetail.Resumed, dovetail.Reprioritised,
 		dovetail.Configured, dovetail.Cordoned, dovetail.Fitted, dovetail.Imported,
@@ -148,7 +176,12 @@ func (e *Engine) Tell(ctx context.Context, ev dovetail.Event) error {
 	default:
 		return dovetail.Errorf(dovetail.Invalid, "%s is not an event that can be asked for", dovetail.EventType(ev))
 	}
-	return e.ask(ctx, &request{event: func(dovetail.RunID) (dovetail.Event, error) { return ev, nil }})
+	return e.ask(ctx, &request{event: func(b *batch, _ dovetail.RunID) (dovetail.Event, error) {
+		if resets >= 0 && (e.resets.Load() != resets || slices.ContainsFunc(b.events, isReset)) {
+			return nil, dovetail.Errorf(dovetail.Conflict, "knowledge of neighbours was forgotten or imported meanwhile; ask again what is known")
+		}
+		return ev, nil
+	}})
 }
 
 // Inspect calls f inside the loop, between two turns. f must be quick, change nothing and keep nothing of c; now is the present
@@ -168,7 +201,7 @@ func (e *Engine) now() time.Time {
 
 // request is what a caller wants of the loop: an event to be recorded, or a look at the core.
 type request struct {
-	event  func(next dovetail.RunID) (dovetail.Event, error) // called in the loop; next is the ID for a new run
+	event  func(b *batch, next dovetail.RunID) (dovetail.Event, error) // called in the loop; b is what comes before it in its turn, next the ID for a new run
 	look   func(c *sched.Core, now time.Time)
 	finish func(res *TurnResult) // called in the loop when the event is durable
 	drop   func()                // called when the event is neither durable nor will be; may be nil

@@ -157,7 +157,7 @@ func (e *Engine) take(b *batch, r *request) {
 		r.answer(nil)
 		return
 	}
-	ev, err := r.event(e.turner.Core().Next() + dovetail.RunID(b.runs))
+	ev, err := r.event(b, e.turner.Core().Next()+dovetail.RunID(b.runs))
 	if err != nil {
 		r.answer(err)
 		return
@@ -217,6 +217,11 @@ func (e *Engine) commit(ctx context.Context, events ...dovetail.Event) (TurnResu
 	e.stats.turned(len(events), &res)
 	e.watchers.publish(res.Changes.Events)
 	e.opts.Recorded(&res.Changes)
+	for i := range res.Changes.Records {
+		if isReset(res.Changes.Records[i].Event) {
+			e.resets.Add(1) // after Recorded: who knows the number has heard of it
+		}
+	}
 	e.wake = e.turner.Core().Wake()
 	e.keep(lasting)
 	return res, nil

@@ -79,7 +79,7 @@ func (e *Engine) Submit(ctx context.Context, s Submission) (dovetail.RunStatus, 
 	var id dovetail.RunID
 	status := make(chan dovetail.RunStatus, 1)
 	r := &request{drop: release}
-	r.event = func(next dovetail.RunID) (dovetail.Event, error) {
+	r.event = func(_ *batch, next dovetail.RunID) (dovetail.Event, error) {
 		id = next
 		if !s.Wait {
 			if err := e.turner.Core().Fit(app); err != nil && !e.ready {

@@ -343,6 +343,9 @@ type fakeEngine struct {
 	core  *sched.Core
 	told  []dovetail.Outlook
 	other []dovetail.Event
+
+	resets int64
+	meddle func() // called before the next event is told; nil: nothing happens
 }
 
 func newFakeEngine(t *testing.T) *fakeEngine {
@@ -354,9 +357,22 @@ func newFakeEngine(t *testing.T) *fakeEngine {
 	return &fakeEngine{core: core}
 }
 
-func (f *fakeEngine) Tell(_ context.Context, e dovetail.Event) error {
+func (f *fakeEngine) Resets() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	return f.resets
+}
+
+func (f *fakeEngine) TellAsOf(_ context.Context, resets int64, e dovetail.Event) error {
+	if meddle := f.meddle; meddle != nil {
+		f.meddle = nil
+		meddle()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if resets != f.resets {
+		return dovetail.Errorf(dovetail.Conflict, "knowledge was forgotten")
+	}
 	if fitted, ok := e.(dovetail.Fitted); ok {
 		f.told = append(f.told, fitted.Outlook)
 	} else {

@@ -17,14 +17,17 @@ import (
 
 // How a service works.
 const (
-	pause    = time.Second // between two rounds: what ends meanwhile is learned from at once
-	lookback = 1000        // classes, and finished runs, that are looked at when it begins
+	pause     = time.Second // between two rounds: what ends meanwhile is learned from at once
+	longPause = time.Minute // at most, between two attempts to hear what was forgotten
+	lookback  = 1000        // classes, and finished runs, that are looked at when it begins
 )
 
 // Engine is what a service needs of a running engine; *engine.Engine is one.
 type Engine interface {
-	// Tell puts an event on record.
-	Tell(ctx context.Context, e dovetail.Event) error
+	// TellAsOf puts an event on record unless Resets has changed: then it returns a dovetail.Conflict error.
+	TellAsOf(ctx context.Context, resets int64, e dovetail.Event) error
+	// Resets returns how many events that forget or import knowledge of neighbours are on record, all of which the service was Recorded.
+	Resets() int64
 	// Inspect calls f inside the engine's loop. f must be quick, change nothing and keep nothing of c.
 	Inspect(ctx context.Context, f func(c *sched.Core, now time.Time)) error
 }
@@ -42,7 +45,8 @@ type Archive interface {
 // Service lets a learner work beside a running engine: whenever runs have ended, off the engine's loop, one fit a class however many
 // they are. When a run of a class is submitted that had been put away, it tells the engine what was known of it.
 type Service struct {
-	learner *Learner
+	learner *Learner // owned by Run
+	resets  int64    // of the engine, all of which the learner has heard; owned by Run
 	archive Archive
 	log     *slog.Logger
 	wake    chan struct{} // holds a value when something is due
@@ -77,19 +81,28 @@ func (s *Service) Recorded(c *engine.Changes) {
 	}
 	some := len(s.due) > 0 || len(s.heard) > 0 || len(s.back) > 0
 	s.mu.Unlock()
-	if !some {
-		return
+	if some {
+		s.rouse()
 	}
+}
+
+// rouse lets a round follow.
+func (s *Service) rouse() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Run works until the context ends. It begins with what the engine may not have learned yet, because it was killed before it could or an
-// older program kept the history: of the 1000 classes that ran last those that it knows nothing of, then those of the 1000 latest runs. What fails is logged, and tried again
-// when the next run of the class has ended.
+// Run works until the context ends. It begins with what was forgotten in the past: before it has heard of that it teaches nothing. Then comes what
+// the engine may not have learned yet, because it was killed before it could or an older program kept the history: of the 1000 classes that ran
+// last those that it knows nothing of, then those of the 1000 latest runs. What fails is logged, and tried again when the next run of the
+// class has ended.
 func (s *Service) Run(ctx context.Context, e Engine) {
+	s.resets = e.Resets()
+	if !s.hearPast(ctx) {
+		return
+	}
 	if err := s.catchUp(ctx, e); err != nil && ctx.Err() == nil {
 		s.log.WarnContext(ctx, "cannot look at the history for something to learn", "error", err)
 	}
@@ -100,17 +113,43 @@ func (s *Service) Run(ctx context.Context, e Engine) {
 		case <-s.wake:
 		}
 		s.round(ctx, e)
-		rest := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-		case <-rest.C:
+		if !sleep(ctx, pause) {
+			return
 		}
-		rest.Stop()
+	}
+}
+
+// hearPast lets the learner hear what was forgotten in the past, however often it takes. It returns false when the context ends.
+func (s *Service) hearPast(ctx context.Context) bool {
+	for wait := pause; ; wait = min(2*wait, longPause) {
+		err := s.remember(ctx)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() == nil {
+			s.log.WarnContext(ctx, "nothing is learned from finished runs until it is known what was forgotten", "error", err)
+		}
+		if !sleep(ctx, wait) {
+			return false
+		}
+	}
+}
+
+// sleep waits. It returns false when the context ends.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
 }
 
 // round does what is due.
 func (s *Service) round(ctx context.Context, e Engine) {
+	s.resets = e.Resets() // before what was heard is taken, which then has all of them
 	s.mu.Lock()
 	due, heard, back := s.due, s.heard, s.back
 	s.due, s.heard, s.back = make(map[string]bool), nil, make(map[string]bool)
@@ -118,7 +157,7 @@ func (s *Service) round(ctx context.Context, e Engine) {
 	for i := range heard {
 		s.learner.hear(heard[i].At, heard[i].Event)
 	}
-	if err := s.recall(ctx, e, slices.Collect(maps.Keys(back))); err != nil && ctx.Err() == nil {
+	if err := s.recall(ctx, e, slices.Sorted(maps.Keys(back))); err != nil && ctx.Err() == nil {
 		s.log.WarnContext(ctx, "cannot bring back what was known of job classes", "error", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(due)) {
@@ -130,12 +169,22 @@ func (s *Service) round(ctx context.Context, e Engine) {
 }
 
 // recall tells the engine what was known of these classes if it had been put away. The store has it until the engine has it on record; what the
-// engine has learned of a class since stays if it says more (dovetail.Recalled).
+// engine has learned of a class since stays if it says more (dovetail.Recalled). If some of it was forgotten after it was read, it is read again
+// in the next round.
 func (s *Service) recall(ctx context.Context, e Engine, classes []string) error {
 	for part := range slices.Chunk(classes, page) {
 		away, err := s.archive.PutAway(ctx, part...)
 		if err == nil && len(away) > 0 {
-			err = e.Tell(ctx, dovetail.Recalled{Classes: away, Back: true})
+			err = e.TellAsOf(ctx, s.resets, dovetail.Recalled{Classes: away, Back: true})
+		}
+		if dovetail.CodeOf(err) == dovetail.Conflict {
+			s.mu.Lock()
+			for _, class := range part {
+				s.back[class] = true
+			}
+			s.mu.Unlock()
+			s.rouse()
+			continue
 		}
 		if err != nil {
 			return err
@@ -144,7 +193,8 @@ func (s *Service) recall(ctx context.Context, e Engine, classes []string) error 
 	return nil
 }
 
-// teach tells the engine what there is to know about a class, as far as it is not in known.
+// teach tells the engine what there is to know about a class, as far as it is not in known. If something was forgotten since the learner heard
+// of it, that is what there is to know in the next round.
 func (s *Service) teach(ctx context.Context, e Engine, name string, known map[key]*dovetail.Outlook) {
 	fitted, err := s.learner.Fit(ctx, name)
 	for _, f := range fitted {
@@ -152,10 +202,16 @@ func (s *Service) teach(ctx context.Context, e Engine, name string, known map[ke
 			continue
 		}
 		if err == nil {
-			err = e.Tell(ctx, f)
+			err = e.TellAsOf(ctx, s.resets, f)
 		}
 	}
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case dovetail.CodeOf(err) == dovetail.Conflict:
+		s.mu.Lock()
+		s.due[name] = s.due[name] // as it is, or false: its history need not be read anew
+		s.mu.Unlock()
+		s.rouse()
+	case err != nil && ctx.Err() == nil:
 		s.log.WarnContext(ctx, "cannot learn from finished runs", "class", name, "error", err)
 	}
 }
@@ -170,9 +226,6 @@ func same(known, o *dovetail.Outlook) bool { return known != nil && reflect.Deep
 
 // catchUp teaches what the engine should have learned of the latest finished runs already.
 func (s *Service) catchUp(ctx context.Context, e Engine) error {
-	if err := s.remember(ctx); err != nil {
-		return err
-	}
 	known := make(map[key]*dovetail.Outlook)
 	sizes := make(map[string][]int64)
 	var live []string
@@ -252,7 +305,8 @@ func (s *Service) remember(ctx context.Context) error {
 			}
 			e, err := dovetail.DecodeEvent(found[i].Type, found[i].Data)
 			if err != nil {
-				return fmt.Errorf("read what was forgotten at record %d: %w", found[i].Seq, err)
+				s.log.WarnContext(ctx, "what was forgotten at one time cannot be read, and may be learned again", "record", found[i].Seq, "error", err)
+				continue
 			}
 			s.learner.hear(found[i].At, e)
 		}

@@ -2,6 +2,7 @@ package learn_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"testing"
@@ -89,6 +90,91 @@ func TestServiceBringsBackWhatWasPutAway(t *testing.T) {
 		if !e.core.Knows("a") || e.core.Knows("c") {
 			t.Errorf("the core knows a: %t, c: %t", e.core.Knows("a"), e.core.Knows("c"))
 		}
+	})
+}
+
+// forgets lets all be forgotten, as an engine does: on record, then heard of, then counted.
+func (w *world) forgets(t *testing.T, e *fakeEngine, s *learn.Service, at time.Time) {
+	t.Helper()
+	w.seq++
+	c := w.record(&engine.Changes{Records: []engine.Record{{Seq: w.seq, At: at, Event: dovetail.Forgotten{}}}})
+	if err := e.core.Apply(day, dovetail.Forgotten{}); err != nil {
+		t.Fatal(err)
+	}
+	s.Recorded(c)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.resets++
+}
+
+// What is forgotten while a service has it in hand stays forgotten: what was put away, of which the core knows nothing, and what runs said.
+func TestWhatIsForgottenMeanwhileStaysForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, e := newWorld(t, "cobell"), newFakeEngine(t)
+		w.record(&engine.Changes{PutAway: []dovetail.KnownClass{away("a")}})
+		s := serve(t, w, e)
+		e.meddle = func() { w.forgets(t, e, s, day.Add(time.Hour)) }
+		s.Recorded(submits("a"))
+		<-time.After(5 * time.Second)
+		synctest.Wait()
+		if told := e.others(); len(told) > 0 || e.core.Knows("a") || e.meddle != nil {
+			t.Errorf("told %v; the core knows a: %t", told, e.core.Knows("a"))
+		}
+
+		rng := rand.New(rand.NewPCG(7, 8))
+		runs := some(rng, 10, .05, func() float64 { return 8 }) // the last one ends after nine hours
+		e.meddle = func() { w.forgets(t, e, s, day.Add(5*time.Hour+time.Minute)) }
+		s.Recorded(w.put(runs...))
+		<-time.After(5 * time.Second)
+		synctest.Wait()
+		if p := evidenceOf(t, e.others(), 1); p.Runs != 4 || e.meddle != nil {
+			t.Errorf("evidence of %d runs; expected the 4 that ended later", p.Runs)
+		}
+	})
+}
+
+// deaf is an archive that cannot say for a while which events there were.
+type deaf struct {
+	learn.Archive
+	until time.Time
+}
+
+func (d deaf) Events(ctx context.Context, f engine.EventFilter) ([]dovetail.EventRecord, error) {
+	if time.Now().Before(d.until) {
+		return nil, errors.New("busy")
+	}
+	return d.Archive.Events(ctx, f)
+}
+
+// As long as it is not known what was forgotten nothing is learned; and a record of it that is damaged keeps nobody from learning.
+func TestServiceWaitsForWhatWasForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, e := newWorld(t, "cobell"), newFakeEngine(t)
+		rng := rand.New(rand.NewPCG(5, 6))
+		w.put(some(rng, 10, .05, func() float64 { return 8 })...)
+		w.record(&engine.Changes{Events: []dovetail.EventRecord{
+			{Seq: 1, At: day.Add(7 * time.Hour), Type: "forgotten", Data: []byte(`{"class":7}`)},
+			{Seq: 2, At: day.Add(5*time.Hour + time.Minute), Type: "forgotten", Data: []byte(`{}`)},
+		}})
+		s := learn.NewService(w.learner, deaf{w.store, time.Now().Add(10 * time.Second)}, slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			s.Run(ctx, e)
+		}()
+		<-time.After(9 * time.Second)
+		synctest.Wait()
+		if told := e.take(); len(told) > 0 {
+			t.Errorf("told %v before it is known what was forgotten", told)
+		}
+		<-time.After(20 * time.Second)
+		synctest.Wait()
+		if p := evidenceOf(t, e.others(), 1); p.Runs != 4 {
+			t.Errorf("evidence of %d runs; expected the 4 that ended after all was forgotten", p.Runs)
+		}
+		cancel()
+		<-done
 	})
 }
 
