@@ -174,8 +174,13 @@ func (l *prices) kind(id ID) int {
 
 // weighPrice picks the run with the largest mean worth over its nodes. Prices cannot tell the pairs apart that are in the optimum: all of them are worth what they cost. Of
 // these, and of others that are equal up to rounding, it picks the one that the optimum holds longest, and then the first in line. The weight of a run does not
-// count: who is passed over is due after a number of times.
+// count: who is passed over is due after a number of times. If there is no evidence of any run of the window beside those that it would meet, prices have nothing to say,
+// and one is drawn by weight: the first in line is often more of the same, beside which nothing is learned.
 func weighPrice(b *Book, s *Scene, p []float64) {
+	if !b.triedAny(s.Window) {
+		weighRandom(b, s, p)
+		return
+	}
 	l := b.priced(s)
 	pick, best, longest := 0, math.Inf(-1), 0.0
 	for i := range s.Window {
@@ -210,6 +215,18 @@ func scorePrice(b *Book, s *Scene, newcomer ID, residents []ID) float64 {
 		return 0.5
 	}
 	return 0.5 + 0.5*d/(math.Abs(d)+l.of(b, newcomer))
+}
+
+// triedAny reports whether there is evidence of some run of a window and some of the runs that it would meet.
+func (b *Book) triedAny(window []Candidate) bool {
+	for i := range window {
+		for _, residents := range window[i].Nodes {
+			if b.tried(window[i].ID, residents) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // tried reports whether there is evidence of a newcomer and some of the runs on a node.
