@@ -111,14 +111,19 @@ func scanAway(rows *sql.Rows) (k dovetail.KnownClass, err error) {
 	return k, err
 }
 
-// PutAway does what engine.Reader says.
+// PutAway does what engine.Reader says. What is damaged is left out, and the log names it: the other classes can be brought back nevertheless, and
+// all of them be forgotten.
 func (s *Store) PutAway(ctx context.Context, classes ...string) ([]dovetail.KnownClass, error) {
 	var found []dovetail.KnownClass
 	ask := func(query string, args ...any) error {
 		return s.query(ctx, func(rows *sql.Rows) (bool, error) {
 			k, err := scanAway(rows)
-			found = append(found, k)
-			return true, err
+			if err == nil {
+				found = append(found, k)
+			} else {
+				s.log.WarnContext(ctx, "it is learned anew", "error", err)
+			}
+			return true, nil
 		}, query, args...)
 	}
 	var err error
