@@ -32,6 +32,7 @@ type Cell struct {
 	Alloc   string `json:"alloc"`
 	Preempt bool   `json:"preempt"`
 	Seed    uint64 `json:"seed"`
+	With    string `json:"with,omitempty"` // other settings by which it differs from the cells beside it: "choose price"
 }
 
 // Job is what became of one run.

@@ -150,8 +150,14 @@ func (c Cell) setting() Cell {
 	return c
 }
 
-// Setting names the cell without its seed: "fifo flexible", "fifo flexible+preempt".
-func (c Cell) Setting() string { return strings.TrimSpace(c.Policy + " " + c.Variant()) }
+// Setting names the cell without its seed: "fifo flexible", "fifo flexible+preempt", "fifo flexible, choose price".
+func (c Cell) Setting() string {
+	text := strings.TrimSpace(c.Policy + " " + c.Variant())
+	if c.With != "" {
+		text += ", " + c.With
+	}
+	return text
+}
 
 // Variant names how capacity is shared: the allocator, and whether it preempts: "flexible+preempt".
 func (c Cell) Variant() string {

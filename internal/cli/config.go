@@ -198,7 +198,7 @@ func (e *environment) setConfig(ctx context.Context, o *configOptions) error {
 
 // change applies settings by name, and returns all faults at once.
 func change(cfg *dovetail.Config, values map[string]string) error {
-	bad := dovetail.Errorf(dovetail.Invalid, "nothing was changed")
+	bad := dovetail.Errorf(dovetail.Invalid, "the settings are not valid; correct what is listed and try again")
 	left := maps.Clone(values)
 	var names []string
 	for _, s := range schedulingSettings() {

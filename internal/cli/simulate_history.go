@@ -126,6 +126,7 @@ func (e *environment) replay(ctx context.Context, o *simulateOptions, of *histor
 	for i := range results {
 		r.Cells = append(r.Cells, results[i].Metrics)
 		if i > 0 {
+			schedules[i].Cell.With = o.settingsText()
 			r.Changes = append(r.Changes, report.Compare(schedules[0], schedules[i]))
 		}
 	}

@@ -128,10 +128,24 @@ func (o *simulateOptions) about(nodes []dovetail.Node, jobs int) []report.Fact {
 		{Name: "Seed", Value: seeds},
 		{Name: "Cluster", Value: fmt.Sprintf("%s with %s", plural(len(nodes), "node", "nodes"), sum)},
 	}
+	if text := o.settingsText(); text != "" {
+		facts = append(facts, report.Fact{Name: "Settings", Value: text})
+	}
 	if o.Zoe {
 		facts = append(facts, report.Fact{Name: "Rules", Value: "those of Zoe's own simulator"})
 	}
 	return facts
+}
+
+// settingsText names the settings that are the same in all cells, as far as the command line gives them: "choose price, window 8".
+func (o *simulateOptions) settingsText() string {
+	var all []string
+	for _, s := range simulatedSettings() {
+		if v, given := o.Scheduling[s.name]; given {
+			all = append(all, s.name+" "+printable(v))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // clusterNodes reads the cluster, from a file if there is one of that name.

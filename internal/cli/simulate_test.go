@@ -81,6 +81,7 @@ func TestSimulateOptions(t *testing.T) {
 		{"seeds that change nothing", "--trace a.gz --seeds 3 --start-delay 1s", nil},
 		{"the peer loses no work", "--workload zoe --compat zoe --redo 0.5", nil},
 		{"the peer has no settings", "--workload zoe --compat zoe --place pack", nil},
+		{"the peer draws nobody", "--workload zoe --compat zoe --choose random", nil},
 		{"an argument", "zoe", nil},
 	} {
 		got, err := parsed(t, newSimulate, strings.Fields(tc.args)...)

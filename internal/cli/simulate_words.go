@@ -154,10 +154,14 @@ func (o *simulateOptions) readRest(changed func(flag string) bool) error {
 	if o.Preempt != "false" {
 		return usagef("--compat zoe knows no preemption: leave out --preempt, or leave out --compat to ask our own core")
 	}
-	for _, flag := range []string{
-		"reclaim", "max-wait", "regrow", "replan", "place", "start-delay", "start-jitter", "stop-delay", "replica-mtbf", "node-mtbf", "node-mttr",
-		"redo", "slow-nodes", "slow-speed", "speedup", "journal-hash", "timeline",
-	} {
+	flags := []string{
+		"start-delay", "start-jitter", "stop-delay", "replica-mtbf", "node-mtbf", "node-mttr", "redo", "slow-nodes", "slow-speed", "speedup",
+		"journal-hash", "timeline",
+	}
+	for _, s := range simulatedSettings() {
+		flags = append(flags, s.name)
+	}
+	for _, flag := range flags {
 		if changed(flag) {
 			return usagef("--compat zoe knows no --%s: its rules are fixed, and nothing fails there; leave out one of the two", flag)
 		}

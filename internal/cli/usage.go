@@ -221,6 +221,6 @@ func checkUsage() proc.Check {
 	}
 	c.OK = true
 	c.Detail += ", pressure"
-	c.Means = "which job classes use this machine well together is measured, by pressure (io, some)"
+	c.Means = "which job classes use this machine well together is measured, by the time in which nobody got on (pressure, io, full)"
 	return c
 }
