@@ -162,6 +162,8 @@ func jsonFault(data []byte, err error) error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
+		// A decoder that is asked for tokens as well does not count all that lies between them: the whole is read once more.
+		_ = errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax)
 		p := faultAt(data, syntax.Offset, "", strings.TrimPrefix(syntax.Error(), "json: "))
 		p.Status, p.Title = http.StatusBadRequest, http.StatusText(http.StatusBadRequest)
 		return p
