@@ -19,6 +19,8 @@ type Source interface {
 	Measure(ctx context.Context, period time.Duration) ([]Reading, error)
 	// Machine returns the name of the machine that a node is, or is a part of; "" if it has none.
 	Machine(n *dovetail.Node) string
+	// Shortest returns the shortest period that readings can be of: in a shorter one the same time would be told of twice.
+	Shortest() time.Duration
 }
 
 // Engine is what a service needs of a running engine; *engine.Engine is one.
@@ -37,8 +39,9 @@ const (
 	saving        = 10 * time.Minute // between two times that what was learned is kept
 )
 
-// Service measures, once in Colocation.Period, and tells the engine how the nodes were used that two or more job classes shared. A node that is
-// a part of a machine is said to be used as the machine is: its parts contend for the same processors and devices.
+// Service measures, once in Colocation.Period or in the shortest period of the source if that is longer, and tells the engine how the nodes were
+// used that two or more job classes shared. A node that is a part of a machine is said to be used as the machine is: its parts contend for the
+// same processors and devices.
 type Service struct {
 	source Source
 	judge  *Judge
@@ -152,7 +155,7 @@ func (s *Service) period(ctx context.Context, e Engine) time.Duration {
 	if err := e.Inspect(ctx, func(c *sched.Core, _ time.Time) { d = c.Config().Colocation.Period }); err != nil {
 		return defaultPeriod // the engine ends, or answers nobody
 	}
-	return cmp.Or(time.Duration(d), defaultPeriod)
+	return max(cmp.Or(time.Duration(d), defaultPeriod), s.source.Shortest())
 }
 
 // begin begins a period with nothing before it.
@@ -184,7 +187,7 @@ func (s *Service) round(ctx context.Context, e Engine, period time.Duration) {
 	machines := s.judgeAll(ctx, readings)
 	nodes, err := s.ask(ctx, e)
 	if err != nil {
-		return // the engine ends
+		return // the engine ends, or is too busy
 	}
 	used := dovetail.Used{}
 	var since time.Time
@@ -268,6 +271,9 @@ func (s *Service) ask(ctx context.Context, e Engine) ([]dovetail.Node, error) {
 		}
 	})
 	if err != nil {
+		s.mu.Lock()
+		s.stale = s.stale || stale
+		s.mu.Unlock()
 		return nil, err
 	}
 	if stale {

@@ -35,6 +35,7 @@ type cluster struct {
 	faults  map[string]usage.Fault
 	takes   time.Duration // to measure
 	foreign bool          // the source knows other machines only
+	least   time.Duration // its shortest period
 	kept    []time.Duration
 }
 
@@ -83,6 +84,8 @@ func (c *cluster) Inspect(_ context.Context, f func(*sched.Core, time.Time)) err
 }
 
 func (c *cluster) Machine(n *dovetail.Node) string { return n.Labels["machine"] }
+
+func (c *cluster) Shortest() time.Duration { return c.least }
 
 func (c *cluster) Measure(_ context.Context, period time.Duration) ([]usage.Reading, error) {
 	c.mu.Lock()
@@ -164,6 +167,20 @@ func TestNothingIsToldOfNodesOfOne(t *testing.T) {
 			pass(5*time.Minute + time.Second)
 			if st := s.Stats(); len(c.told) != 0 || st.Periods != 5 {
 				t.Errorf("told %v in %d periods; want none in 5", c.told, st.Periods)
+			}
+		})
+	})
+}
+
+// No time is told of twice: the source says for how long readings are at least, whatever is configured.
+func TestPeriodIsAsLongAsReadings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 2*time.Second, "a")
+		c.least = time.Minute
+		run(t, c, func(*usage.Service, *bytes.Buffer) {
+			pass(2*time.Minute + time.Second)
+			if diff := cmp.Diff([]time.Duration{time.Minute, 2 * time.Minute}, c.at); diff != "" {
+				t.Errorf("told at (-want +got):\n%s", diff)
 			}
 		})
 	})

@@ -30,6 +30,9 @@ const machine = "local"
 // Machine returns the name of this machine: every node of the local back-end is a part of it.
 func (s *Source) Machine(*dovetail.Node) string { return machine }
 
+// Shortest returns 0: counters can be read at any time.
+func (s *Source) Shortest() time.Duration { return 0 }
+
 // Measure returns how the machine was used since the call before. An error says that a file cannot be read or understood; then the next
 // period begins anew.
 func (s *Source) Measure(_ context.Context, period time.Duration) ([]usage.Reading, error) {
@@ -53,7 +56,7 @@ func (s *Source) Measure(_ context.Context, period time.Duration) ([]usage.Readi
 // Read returns the counters as they are now. Pressure is left out if the kernel does not say it (CONFIG_PSI, psi=1); everything else must
 // be there.
 func (s *Source) Read() (*usage.Counters, error) {
-	c := &usage.Counters{At: time.Now()}
+	c := &usage.Counters{At: time.Now(), Pressure: s.pressure()} // of all counters, pressure is the one that is compared with the time
 	boot, err := s.file("sys/kernel/random/boot_id")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -75,7 +78,6 @@ func (s *Source) Read() (*usage.Counters, error) {
 			return nil, fmt.Errorf("/proc/%s: %w", f.name, err)
 		}
 	}
-	c.Pressure = s.pressure()
 	return c, nil
 }
 

@@ -72,8 +72,8 @@ func parsePressure(text []byte) (some, full uint64, err error) {
 	return some, full, nil
 }
 
-// notDisks are the devices that keep nothing themselves: memory, files, media that come and go, and what is stacked on other devices, which would count
-// twice.
+// notDisks are the devices that keep nothing themselves: memory, files, media that come and go, and what is stacked on other devices, which
+// would count twice.
 func notDisks() []string { return []string{"loop", "ram", "zram", "dm-", "md", "sr"} }
 
 // parseDisks reads the sectors that whole disks moved from the text of /proc/diskstats (Documentation/admin-guide/iostats.rst).

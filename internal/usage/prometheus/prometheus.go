@@ -80,13 +80,13 @@ func (s *Source) Machine(n *dovetail.Node) string {
 	return name
 }
 
-// shortest is over how long rates are taken at least: there must be two samples in that time.
-const shortest = time.Minute
+// Shortest returns a minute: there must be two samples in a period.
+func (s *Source) Shortest() time.Duration { return time.Minute }
 
 // Measure asks the server once. Rates are averages over the period, or over a minute if that is longer. An answer that may lack something
 // of a machine, as the server itself warns, is an error; a machine that lacks something has a fault.
 func (s *Source) Measure(ctx context.Context, period time.Duration) ([]usage.Reading, error) {
-	window := max(period, shortest).Round(time.Second)
+	window := max(period, s.Shortest()).Round(time.Second)
 	now := time.Now()
 	samples, err := s.query(ctx, query(s.label, window))
 	if err != nil {
