@@ -6,14 +6,23 @@ import (
 	"time"
 )
 
-// wants is how much each class is wanted next to the runs in service: Σ nodes held × π(class | running). It is computed once for a scene.
+// wants is how much each class is wanted next to the runs in service: Σ nodes held × π(class | running). It is computed once for a scene,
+// and of the classes that are asked for.
 type wants struct {
 	ready   bool
 	version int // of the book
 	now     time.Time
 	held    []Share   // that it was computed of
-	byID    []float64 // for each class of the book
+	running []running // those of them that are in the book, by name
+	byID    []float64 // for each class of the book; NaN: not asked for yet
 	other   float64   // for a class that none of the running ones has met: a Stranger
+}
+
+// running is a class in service.
+type running struct {
+	id   ID
+	left float64 // of what its row has learned
+	rest float64 // nodes held × π of each class that it has not met
 }
 
 // wanted returns what is wanted in a scene.
@@ -24,9 +33,11 @@ func (b *Book) wanted(s *Scene) *wants {
 	}
 	*w = wants{
 		ready: true, version: b.version, now: s.Now, held: append(w.held[:0], s.Held...),
-		byID: slices.Grow(w.byID[:0], len(b.classes))[:len(b.classes)],
+		running: w.running[:0], byID: slices.Grow(w.byID[:0], len(b.classes))[:len(b.classes)],
 	}
-	clear(w.byID)
+	for i := range w.byID {
+		w.byID[i] = math.NaN()
+	}
 	classes := float64(max(len(b.order), 1))
 	for _, h := range b.merged(s.Held) {
 		if h.ID == Stranger {
@@ -37,11 +48,7 @@ func (b *Book) wanted(s *Scene) *wants {
 		left := b.leftOf(r, s.Now)
 		rest := h.Amount / r.partitionAt(left, len(b.order))
 		w.other += rest
-		for i := range r.prefs {
-			if p := &r.prefs[i]; p.id != Stranger {
-				w.byID[p.id] += float64(rest * (p.at(left) - 1)) // beyond what it adds to a class that is not met
-			}
-		}
+		w.running = append(w.running, running{h.ID, left, rest})
 	}
 	return w
 }
@@ -50,6 +57,15 @@ func (b *Book) wanted(s *Scene) *wants {
 func (w *wants) of(b *Book, id ID) float64 {
 	if !b.has(id) {
 		return w.other
+	}
+	if math.IsNaN(w.byID[id]) {
+		w.byID[id] = 0
+		for _, x := range w.running {
+			r := &b.classes[x.id].row
+			if i := r.index(id); i >= 0 {
+				w.byID[id] += float64(x.rest * (r.prefs[i].at(x.left) - 1)) // beyond what it adds to a class that is not met
+			}
+		}
 	}
 	return w.other + w.byID[id]
 }

@@ -47,6 +47,7 @@ type class struct {
 	evidence *dovetail.Evidence
 	beside   []ID      // for each of evidence.Rates: Stranger if that is alone, or not in the book
 	paces    []float64 // … how fast runs progress beside each, by ID, as of the version paced; see Book.paces
+	alone    float64   // … and on a node of their own
 	paced    int
 }
 

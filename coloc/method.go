@@ -27,6 +27,9 @@ type Scene struct {
 	Work   []Share     // left to do, waiting and in service, by class: node-seconds at the usual pace
 	Window []Candidate // in the order of the line; at least one
 
+	// Edition, if it is not 0, is another one whenever Work or the book is not what it was: then neither is compared.
+	Edition int64
+
 	wants  wants
 	prices prices
 }
@@ -64,8 +67,12 @@ func Find(name string) (Method, error) {
 	return Method{}, fmt.Errorf("unknown way to choose neighbours %q; expected one of %s", name, strings.Join(names, ", "))
 }
 
-// merged returns shares by class name, Strangers first, one for each class: sums over them do not depend on who came first.
+// merged returns shares by class name, Strangers first, one for each class: sums over them do not depend on who came first. It may return
+// the shares themselves.
 func (b *Book) merged(shares []Share) []Share {
+	if b.areMerged(shares) {
+		return shares
+	}
 	sorted := slices.Clone(shares)
 	for i := range sorted {
 		if !b.has(sorted[i].ID) {
@@ -82,6 +89,17 @@ func (b *Book) merged(shares []Share) []Share {
 		}
 	}
 	return merged
+}
+
+func (b *Book) areMerged(shares []Share) bool {
+	last := b.rank(Stranger) - 1
+	for _, s := range shares {
+		if s.ID != Stranger && !b.has(s.ID) || b.rank(s.ID) <= last {
+			return false
+		}
+		last = b.rank(s.ID)
+	}
+	return true
 }
 
 // rank returns where a class of the book is by name, and −1 for Stranger.

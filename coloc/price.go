@@ -16,6 +16,7 @@ const (
 type prices struct {
 	ready   bool
 	version int       // of the book
+	edition int64     // of the scene that it was asked in last
 	work    []Share   // that it was computed of
 	kinds   []Share   // that the linear program had
 	optimum *simplex  // … and its solution
@@ -28,7 +29,11 @@ type prices struct {
 // prices: min over partners b, itself included, of (1 − λ_b M[b,a]) / M[a,b].
 func (b *Book) priced(s *Scene) *prices {
 	l := &s.prices
+	if s.Edition != 0 && l.edition == s.Edition {
+		return l
+	}
 	if l.ready && l.version == b.version && slices.Equal(l.work, s.Work) {
+		l.edition = s.Edition
 		return l
 	}
 	kinds := b.kinds(s.Work)
@@ -42,7 +47,7 @@ func (b *Book) priced(s *Scene) *prices {
 	}
 	optimum := program(m, work)
 	*l = prices{
-		ready: true, version: b.version, work: append(l.work[:0], s.Work...), kinds: kinds, optimum: optimum,
+		ready: true, version: b.version, edition: s.Edition, work: append(l.work[:0], s.Work...), kinds: kinds, optimum: optimum,
 		byID: slices.Grow(l.byID[:0], len(b.classes))[:len(b.classes)],
 	}
 	for i := range l.byID {
@@ -61,7 +66,7 @@ func (b *Book) priced(s *Scene) *prices {
 
 // kinds returns the classes that the linear program has, by name.
 func (b *Book) kinds(work []Share) []Share {
-	kinds := slices.DeleteFunc(b.merged(work), func(w Share) bool { return !(w.Amount > 0) || math.IsInf(w.Amount, 1) })
+	kinds := slices.DeleteFunc(slices.Clone(b.merged(work)), func(w Share) bool { return !(w.Amount > 0) || math.IsInf(w.Amount, 1) })
 	if len(kinds) > mostKinds {
 		slices.SortStableFunc(kinds, func(x, y Share) int { return cmp.Compare(y.Amount, x.Amount) })
 		kinds = kinds[:mostKinds]
@@ -92,11 +97,16 @@ func (l *prices) of(b *Book, id ID) float64 {
 
 // pace returns M[a, beside]: how fast runs of a class progress beside another one, which may be a Stranger.
 func (b *Book) pace(id, beside ID) float64 {
-	if !b.has(id) || !b.has(beside) {
+	if !b.has(id) {
 		return 1
 	}
-	if p := b.paces(id)[beside]; p > 0 {
-		return p
+	return paceIn(b.paces(id), beside)
+}
+
+// paceIn returns the pace beside a class, of those that Book.paces returned.
+func paceIn(paces []float64, beside ID) float64 {
+	if beside >= 0 && int(beside) < len(paces) && paces[beside] > 0 {
+		return paces[beside]
 	}
 	return 1
 }
@@ -107,7 +117,10 @@ func (b *Book) paces(id ID) []float64 {
 	if c.paced == b.version && len(c.paces) == len(b.classes) {
 		return c.paces
 	}
-	c.paced = b.version
+	c.paced, c.alone = b.version, aloneRate
+	if r, ok := rateOf(c.evidence, ""); ok && r.Runs > 0 {
+		c.alone = r.Rate
+	}
 	c.paces = slices.Grow(c.paces[:0], len(b.classes))[:len(b.classes)]
 	clear(c.paces)
 	for i, o := range c.beside {
@@ -120,12 +133,11 @@ func (b *Book) paces(id ID) []float64 {
 
 // alonePace returns how fast runs of a class progress on a node of their own.
 func (b *Book) alonePace(id ID) float64 {
-	if b.has(id) {
-		if r, ok := rateOf(b.classes[id].evidence, ""); ok && r.Runs > 0 {
-			return r.Rate
-		}
+	if !b.has(id) {
+		return aloneRate
 	}
-	return aloneRate
+	b.paces(id)
+	return b.classes[id].alone
 }
 
 // worth returns by how much price-weighted progress per time changes on a node if a newcomer joins the runs there: λ_a Π_r M[a,r] + Σ_r λ_r ρ_r (M[r,a] − 1),
@@ -139,14 +151,18 @@ func (b *Book) worth(l *prices, newcomer ID, residents []ID) float64 {
 	own, change := price, 0.0
 	for i, r := range residents {
 		own *= b.pace(newcomer, r)
-		slower := b.pace(r, newcomer) - 1
+		if !b.has(r) {
+			continue // a Stranger is not slowed down
+		}
+		paces := b.paces(r)
+		slower := paceIn(paces, newcomer) - 1
 		if slower == 0 {
 			continue
 		}
 		before := l.of(b, r)
 		for j, o := range residents {
 			if j != i {
-				before *= b.pace(r, o)
+				before *= paceIn(paces, o)
 			}
 		}
 		change += float64(before * slower)

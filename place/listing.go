@@ -10,16 +10,18 @@ import (
 // list of the first ones for a shape without labels is kept, with a log of the nodes that changed since: those are looked at anew, all others are where they were.
 
 const (
+	listed       = 2    // times as many nodes as were asked for are listed, so that some may change
 	mostListings = 64   // shapes that a list is kept for
 	mostLogged   = 4096 // changes that are remembered
-	mostDirty    = 96   // changed nodes with which a list is made anew
+	mostDirty    = 512  // changed nodes with which a list is made anew
 )
 
-// listing is the first nodes in order that had room for a replica when it was made.
+// listing is the first nodes in order that had room for a replica when it was looked at last.
 type listing struct {
 	nodes []ranked
-	all   bool // there were no others
-	at    int  // changes that were made before
+	last  ranked // all that come no later, and have room, are there
+	all   bool   // whatever comes later: there were no others
+	at    int    // changes that were made before
 }
 
 // ranked is a node and its place in the order.
@@ -86,8 +88,8 @@ func (s *Space) firstWithRoom(sh *Shape, k int) []ranked {
 	}
 	l := s.listings[sh.Each]
 	if l != nil {
-		if s.enough = s.renewed(l, sh, k); s.enough != nil {
-			return s.enough
+		if s.bring(l, sh, k); l.at == s.log.count && (len(l.nodes) >= k || l.all) {
+			return l.nodes[:min(k, len(l.nodes))]
 		}
 	} else {
 		if s.listings == nil || len(s.listings) >= mostListings {
@@ -96,44 +98,50 @@ func (s *Space) firstWithRoom(sh *Shape, k int) []ranked {
 		l = &listing{}
 		s.listings[sh.Each] = l
 	}
-	l.nodes, l.all = s.walkInOrder(l.nodes[:0], sh, 2*k)
+	l.nodes, l.all = s.walkInOrder(l.nodes[:0], sh, listed*k)
+	if n := len(l.nodes); n > 0 {
+		l.last = l.nodes[n-1]
+	}
 	l.at = s.log.count
 	return l.nodes[:min(k, len(l.nodes))]
 }
 
-// renewed returns the first k nodes of a list as they are now, or nil if the list does not tell: too much has changed.
-func (s *Space) renewed(l *listing, sh *Shape, k int) []ranked {
+// bring brings a list of which k nodes are asked for up to date, unless too much has changed.
+func (s *Space) bring(l *listing, sh *Shape, k int) {
 	dirty, ok := s.since(l.at)
 	if !ok {
-		return nil
+		return
 	}
-	s.fresh = s.fresh[:0]
+	l.at = s.log.count
+	if len(dirty) == 0 {
+		return
+	}
+	fresh := s.fresh[:0]
 	for _, node := range dirty {
 		n := &s.nodes[node]
-		if x := (ranked{s.order.Key(n), node}); n.open() && sh.Each.Fits(n.Free) && (l.all || x.compare(l.nodes[len(l.nodes)-1]) <= 0) {
-			s.fresh = append(s.fresh, x)
+		if !n.open() || !sh.Each.Fits(n.Free) {
+			continue
+		}
+		if x := (ranked{s.order.Key(n), node}); l.all || x.compare(l.last) <= 0 {
+			fresh = append(fresh, x)
 		}
 	}
-	slices.SortFunc(s.fresh, ranked.compare)
-	out, fresh := s.enough[:0], s.fresh
+	s.fresh = fresh
+	slices.SortFunc(fresh, ranked.compare)
+	out := s.enough[:0]
 	for _, x := range l.nodes {
-		if len(dirty) > 0 && s.marks[x.node] == s.mark {
+		if s.marks[x.node] == s.mark {
 			continue
 		}
 		for len(fresh) > 0 && fresh[0].compare(x) < 0 {
 			out, fresh = append(out, fresh[0]), fresh[1:]
 		}
-		if len(out) >= k {
-			return out[:k]
-		}
 		out = append(out, x)
 	}
-	out = append(out, fresh...)
-	if len(out) < k && !l.all {
-		s.enough = out[:0]
-		return nil
+	l.nodes, s.enough = append(out, fresh...), l.nodes
+	if most := listed * k; len(l.nodes) > 2*most {
+		l.nodes, l.last, l.all = l.nodes[:most], l.nodes[most-1], false
 	}
-	return out[:min(k, len(out))]
 }
 
 // walkInOrder appends the first k nodes in order that have room for a replica of a shape, and reports whether those are all.

@@ -20,6 +20,7 @@ const (
 type palate struct {
 	d     *draft
 	r     *run
+	fresh bool // r is granted nothing yet
 	wants place.Taste
 	all   []place.Scorer // neighbours, preferred
 	ids   []coloc.ID
@@ -37,7 +38,7 @@ func (d *draft) taste(r *run) *place.Taste {
 		p.wants.Own = p.own
 		p.all = []place.Scorer{{Name: "neighbours", Weight: neighbourWeight, Score: p.likes}, {Name: "preferred", Weight: preferWeight, Score: p.preferred}}
 	}
-	p.r = r
+	p.r, p.fresh = r, !slices.ContainsFunc(r.comps, comp.granted)
 	t := &p.wants
 	t.Allows, t.Shuns, t.Hints, t.Scorers = nil, nil, t.Hints[:0], nil
 	prefers := r.app.spec.Colocation != nil && len(r.app.spec.Colocation.Prefer) > 0
@@ -69,7 +70,12 @@ func (d *draft) taste(r *run) *place.Taste {
 
 func (p *palate) allows(node int) bool { return p.d.c.rival(p.r, node) == nil }
 func (p *palate) shuns(node int) bool  { return p.d.harmful(p.r, node) }
-func (p *palate) own(node int) int     { return p.d.c.nodes[node].grantedTo(p.r) }
+func (p *palate) own(node int) int {
+	if p.fresh {
+		return 0
+	}
+	return p.d.c.nodes[node].grantedTo(p.r)
+}
 
 // memory is how many scores a node remembers.
 const memory = 8
@@ -85,7 +91,7 @@ type liking struct {
 // likes returns the score of a node by the method.
 func (p *palate) likes(node int) float64 {
 	c, n := p.d.c, &p.d.c.nodes[node]
-	alone := n.grantedTo(p.r) == 0 // otherwise who is there beside the run differs from who is there
+	alone := p.own(node) == 0 // otherwise who is there beside the run differs from who is there
 	for i := range n.liked {
 		if l := &n.liked[i]; alone && l.kind == p.r.kind && l.climate == p.d.climate {
 			return l.score
@@ -156,6 +162,9 @@ func (d *draft) harmful(r *run, node int) bool {
 	return false
 }
 
+// granted reports whether replicas of the component are granted anywhere.
+func (p comp) granted() bool { return p.want != [numClasses]int{} }
+
 // coreOf yields the nodes on which a run is granted core replicas, each once.
 func (d *draft) coreOf(r *run) iter.Seq[int] {
 	return func(yield func(int) bool) {
@@ -214,19 +223,19 @@ func (d *draft) survey() {
 	if c.cfg.Colocation.HalfLife > 0 {
 		now = d.now
 	}
-	work := d.work[:0]
-	total, strange := 0.0, 0.0
+	work := append(d.work[:0], coloc.Share{ID: coloc.Stranger})
+	total := 0.0
 	for _, k := range c.kinds {
 		left := k.left(d.now)
 		total += left
 		if id := c.id(k); id == coloc.Stranger {
-			strange += left
+			work[0].Amount += left
 		} else if left > 0 {
 			work = append(work, coloc.Share{ID: id, Amount: left})
 		}
 	}
-	if strange > 0 {
-		work = append(work, coloc.Share{ID: coloc.Stranger, Amount: strange})
+	if work[0].Amount == 0 {
+		work = slices.Delete(work, 0, 1)
 	}
 	_, exponent := math.Frexp(total)
 	unit := math.Ldexp(1, exponent-7)
@@ -236,6 +245,7 @@ func (d *draft) survey() {
 	if d.taught != c.taught || !s.Now.Equal(now) || !slices.Equal(work, s.Work) {
 		d.climate++
 	}
+	s.Edition = d.climate
 	d.work, s.Work, s.Now, d.taught = s.Work, work, now, c.taught
 }
 
@@ -243,19 +253,18 @@ func (d *draft) survey() {
 func (d *draft) stage() {
 	d.survey()
 	c, s := d.c, &d.scene
-	s.Held, s.Window = s.Held[:0], s.Window[:0]
-	strange := 0
+	s.Held, s.Window = append(s.Held[:0], coloc.Share{ID: coloc.Stranger}), s.Window[:0]
 	for _, k := range c.kinds {
 		if k.nodes == 0 {
 			continue
 		}
 		if id := c.id(k); id == coloc.Stranger {
-			strange += k.nodes
+			s.Held[0].Amount += float64(k.nodes)
 		} else {
 			s.Held = append(s.Held, coloc.Share{ID: id, Amount: float64(k.nodes)})
 		}
 	}
-	if strange > 0 {
-		s.Held = append(s.Held, coloc.Share{ID: coloc.Stranger, Amount: float64(strange)})
+	if s.Held[0].Amount == 0 {
+		s.Held = slices.Delete(s.Held, 0, 1)
 	}
 }
