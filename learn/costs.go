@@ -8,11 +8,13 @@ import (
 	"github.com/dovetail-sched/dovetail/coloc"
 )
 
-// Costs says who ran beside a finished run, for how long, and by how much longer it took for that, by what is known now of its class; by class of the neighbours. The history must
-// have been asked for with HistoryFilter.Learn: it needs the neighbours. Further runs of its own class count as neighbours.
+// Costs says who ran beside a finished run, for how long, and by how much longer it took for that, by what is known now of its class; by class of
+// the neighbours. The history must have been asked for with HistoryFilter.Learn: it needs the neighbours. Further runs of its own class count as
+// neighbours.
 //
-// In t seconds beside a class by which it takes s times as long (coloc.Slowdown) a run does what takes t/s seconds alone: it lost t·(1 − 1/s). The interval is that of s. If the times beside all
-// neighbours add up to more than the run's there were several at once, and t is its part of that, as it is when evidence is made.
+// In t seconds beside a class by which it takes s times as long (coloc.Slowdown) a run does what takes t/s seconds alone: it lost t·(1 − 1/s). The
+// interval is that of s. If the times beside all neighbours add up to more than the run's there were several at once, and t is its part of that,
+// as it is when evidence is made.
 func Costs(h *dovetail.History, known func(class string) (dovetail.KnownClass, bool)) []dovetail.Cost {
 	p := PastOf(h)
 	if !(p.Runtime > 0) || !sane(p.Overlaps) {

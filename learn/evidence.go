@@ -101,17 +101,18 @@ type lesson struct {
 // evidence compares the neighbours of the finished runs of a class; nil if none of them had any. A run tells something if it is Learnable, its
 // scale-out did not vary, and the class was not forgotten after it.
 //
-// What a run had to do (work) is its usual runtime: what the model says of one alone of its scale-out and input size, times the usual hindrance, which is
-// the geometric mean over the runs of how much longer than that they took. So rates are relative to the usual pace whatever the scale-outs and sizes, and one
-// run alone says that it was usual. A run that took 20 times as long as the median, or a 20th, tells nothing: its clock jumped, or something hung.
+// What a run had to do (work) is its usual runtime: what the model says of one alone of its scale-out and input size, times the usual hindrance,
+// which is the geometric mean over the runs of how much longer than that they took. So rates are relative to the usual pace whatever the
+// scale-outs and sizes, and one run alone says that it was usual. A run that took 20 times as long as the median, or a 20th, tells nothing: its
+// clock jumped, or something hung.
 //
-// Of its time, each neighbour class has the share that Overlap says, and nobody the rest. If the shares add up to more than 1 there were several at once: then nobody
-// has nothing, and they have their parts of 1. At most 16 classes are told apart, those beside most runs; the others, and those that were forgotten since, are one
-// that is not spoken of.
+// Of its time, each neighbour class has the share that Overlap says, and nobody the rest. If the shares add up to more than 1 there were several
+// at once: then nobody has nothing, and they have their parts of 1. At most 16 classes are told apart, those beside most runs; the others, and
+// those that were forgotten since, are one that is not spoken of.
 //
-// The rates are those of coloc.Compare, towards what the model says of each neighbour (prior). Their intervals take the usual pace as known: they are for rates beside
-// each other, as coloc.Slowdown compares them. Simulated with a noise of 3 and 15 %, 3 to 30 runs and up to four neighbours, the intervals of such slowdowns hold 99 and 90 to 97 % of the
-// truths; those of rates, against the true usual pace, 91 to 100 and 78 to 88 %.
+// The rates are those of coloc.Compare, towards what the model says of each neighbour (prior). Their intervals take the usual pace as known: they
+// are for rates beside each other, as coloc.Slowdown compares them. Simulated with a noise of 3 and 15 %, 3 to 30 runs and up to four neighbours,
+// the intervals of such slowdowns hold 99 and 90 to 97 % of the truths; those of rates, against the true usual pace, 91 to 100 and 78 to 88 %.
 func (l *Learner) evidence(name string, model predict.Model, runs []dovetail.Past) *dovetail.Evidence {
 	lessons := l.lessons(name, model, runs)
 	if len(lessons) == 0 {
@@ -142,9 +143,10 @@ func (l *Learner) evidence(name string, model predict.Model, runs []dovetail.Pas
 	return e
 }
 
-// prior returns what a model that knows what neighbours do says of the rates: usual alone, and as much less beside a class as runs take longer there, at the
-// scale-out and input size of the run in the middle. The model (CoBell's α) has seen the same runs, and the ridge makes it count as much as 0.3 runs. Of 3 to 12 simulated runs
-// slowdowns are then off by a quarter less on average than with a prior of 1, by half at best, and nowhere by more; of 40 noisy ones by a tenth more.
+// prior returns what a model that knows what neighbours do says of the rates: usual alone, and as much less beside a class as runs take longer
+// there, at the scale-out and input size of the run in the middle. The model (CoBell's α) has seen the same runs, and the ridge makes it count as
+// much as 0.3 runs. Of 3 to 12 simulated runs slowdowns are then off by a quarter less on average than with a prior of 1, by half at best, and
+// nowhere by more; of 40 noisy ones by a tenth more.
 func prior(model predict.Model, lessons []lesson, usual float64, neighbours []string) func(string) float64 {
 	p := lessons[len(lessons)/2].run
 	at := predict.At{ScaleOut: p.ScaleOut, Input: float64(p.InputSize)}

@@ -69,8 +69,8 @@ func New(past Recorder, model string) (*Learner, error) {
 }
 
 // After fits a model for every job class of which a run succeeded in these changes, or runs were imported, and returns its tables (Fitted
-// events), by class and input size, and after those of a class what its runs say of their neighbours (a Paired event), as Fit does. The changes must be on record already, with their read side. An error about one class does not keep the
-// others from being returned.
+// events), by class and input size, and after those of a class what its runs say of their neighbours (a Paired event), as Fit does. The changes
+// must be on record already, with their read side. An error about one class does not keep the others from being returned.
 func (l *Learner) After(ctx context.Context, changes *engine.Changes) ([]dovetail.Event, error) {
 	var events []dovetail.Event
 	var failed []error
@@ -129,8 +129,8 @@ func (l *Learner) Remember(name string, sizes []int64) {
 // history: sizes within 10 % are one, and of many sizes the latest 12 count. If there are several, or runs of unknown size, a further table
 // is of no size in particular. Without a learnable run it returns nothing.
 //
-// If runs of the class had neighbours, a Paired event follows, unless it would say what is on record already: what the runs that ended since the class
-// was forgotten last (Forgotten) say of them. Evidence from elsewhere (Recalled) that rests on twice as many runs stays.
+// If runs of the class had neighbours, a Paired event follows, unless it would say what is on record already: what the runs that ended since the
+// class was forgotten last (Forgotten) say of them. Evidence from elsewhere (Recalled) that rests on twice as many runs stays.
 //
 // A class is learned about from its first run on: as long as it has fewer than predict.Few, Outlook.First tells which these were.
 func (l *Learner) Fit(ctx context.Context, name string) ([]dovetail.Event, error) {
