@@ -201,7 +201,7 @@ func (e *Engine) now() time.Time {
 
 // request is what a caller wants of the loop: an event to be recorded, or a look at the core.
 type request struct {
-	event  func(b *batch, next dovetail.RunID) (dovetail.Event, error) // called in the loop; b is what comes before it in its turn, next the ID for a new run
+	event  func(b *batch, next dovetail.RunID) (dovetail.Event, error) // called in the loop; b: what comes before it in its turn; next: the ID for a new run
 	look   func(c *sched.Core, now time.Time)
 	finish func(res *TurnResult) // called in the loop when the event is durable
 	drop   func()                // called when the event is neither durable nor will be; may be nil

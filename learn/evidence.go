@@ -140,6 +140,9 @@ func (l *Learner) evidence(name string, model predict.Model, runs []dovetail.Pas
 		r.Rate, r.Low, r.High, r.Seconds = short(r.Rate, rateDigits), short(r.Low, rateDigits), short(r.High, rateDigits), short(r.Seconds, secondsDigits)
 		e.Rates = append(e.Rates, r)
 	}
+	if len(e.Rates) == 0 {
+		return nil // they cannot be compared: what is known stays
+	}
 	return e
 }
 

@@ -109,9 +109,12 @@ func TestEvidenceOfKnownRates(t *testing.T) {
 
 // TestEvidenceIntervals counts how often 90 % intervals hold the truth, of few runs and many, quiet ones and noisy ones.
 func TestEvidenceIntervals(t *testing.T) {
-	in, all := 0, 0
+	in, all, trials := 0, 0, 40
+	if testing.Short() {
+		trials = 10
+	}
 	w := newWorld(t, "cobell")
-	for trial := range 40 {
+	for trial := range trials {
 		for _, noise := range []float64{.03, .15} {
 			for _, n := range []int{5, 12, 30} {
 				rng := rand.New(rand.NewPCG(uint64(trial), uint64(n)))
@@ -136,7 +139,7 @@ func TestEvidenceIntervals(t *testing.T) {
 			}
 		}
 	}
-	if share := float64(in) / float64(all); share < .87 || all < 800 {
+	if share := float64(in) / float64(all); share < .87 || all < 20*trials {
 		t.Errorf("%d of %d intervals, %.1f %%, hold the truth; expected about 90 %% or more", in, all, 100*share)
 	}
 }
