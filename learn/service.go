@@ -208,7 +208,9 @@ func (s *Service) teach(ctx context.Context, e Engine, name string, known map[ke
 	switch {
 	case dovetail.CodeOf(err) == dovetail.Conflict:
 		s.mu.Lock()
-		s.due[name] = s.due[name] // as it is, or false: its history need not be read anew
+		if _, already := s.due[name]; !already {
+			s.due[name] = false // its history need not be read anew
+		}
 		s.mu.Unlock()
 		s.rouse()
 	case err != nil && ctx.Err() == nil:
