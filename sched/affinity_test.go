@@ -98,6 +98,33 @@ func TestAvoid(t *testing.T) {
 	}
 }
 
+// TestWhoAvoidsIsNotDrawn: among those that could start is nobody who must not be beside a run that is there.
+func TestWhoAvoidsIsNotDrawn(t *testing.T) {
+	for _, choose := range []string{"random", "bandit", "price"} {
+		for seed := range uint64(8) {
+			cfg := choosing(choose)
+			cfg.Colocation.Seed = seed
+			s := newStage(t, cfg, 1)
+			s.submit("a", half("a", 1))
+			s.turn()
+			avoids := s.submit("b", wants("b", 1, dovetail.Affinity{Avoid: []string{"a"}}))
+			others := []dovetail.RunID{s.submit("c", half("c", 1)), s.submit("d", half("d", 1))}
+			plan := s.core.Decide(s.now)
+			s.turn()
+			if len(plan.Draws) != 1 {
+				t.Fatalf("%s, seed %d: draws are %+v", choose, seed, plan.Draws)
+			}
+			var options []dovetail.RunID
+			for _, o := range plan.Draws[0].Options {
+				options = append(options, o.Run)
+			}
+			if !slices.Equal(options, others) || s.status(avoids).State != dovetail.Queued {
+				t.Errorf("%s, seed %d: drawn among %v, expected %v; the run that avoids is %s", choose, seed, options, others, s.status(avoids).State)
+			}
+		}
+	}
+}
+
 // TestAvoidIsExplained: why nodes are ruled out, in words.
 func TestAvoidIsExplained(t *testing.T) {
 	for _, tc := range []struct {

@@ -226,9 +226,10 @@ func (d *draft) resembles(i int) bool {
 	return false
 }
 
-// tries reports whether runs are to be placed to know who can be drawn: it matters, and there are several who may fit.
+// tries reports whether runs are to be placed to know who can be drawn: it matters where, or who must not be beside whom, and there are
+// several who may fit.
 func (d *draft) tries() bool {
-	if !d.c.order.Reserves && d.c.cfg.Colocation.Slowdown == 0 && !d.c.method.Placed {
+	if !d.c.order.Reserves && d.c.cfg.Colocation.Slowdown == 0 && !d.c.method.Placed && !d.c.strict() {
 		return false
 	}
 	several := false
@@ -278,6 +279,9 @@ func (d *draft) reclaims(r *run) bool {
 			return false
 		}
 	default:
+		return false
+	}
+	if d.c.loose == (dovetail.Resources{}) {
 		return false
 	}
 	return r.needs().Fits(d.c.space.Free().Plus(d.c.loose))
@@ -333,8 +337,8 @@ func (d *draft) drew(at int) {
 	d.draws = append(d.draws, x)
 }
 
-// written returns the draws that the plan has: those among several runs, and those that let others wait. Who started in the same decision after all was not
-// passed over.
+// written returns the draws that the plan has: those among several runs, and those that let others wait. Who started in the same decision
+// after all was not passed over.
 func (d *draft) written() []dovetail.Draw {
 	var all []dovetail.Draw
 	for i := range d.draws {

@@ -269,6 +269,9 @@ func (c *Core) waitText(x *dovetail.Explanation, r *run, now time.Time) string {
 	case dovetail.NoReason, dovetail.NoCapacity: // what it needs says it all
 	}
 	text += r.passText(c.patience())
+	if c.method != nil && c.isDue(r) {
+		text += ". It goes first now, and those behind it wait until it has started"
+	}
 	if len(x.Unblock) > 0 {
 		text += ". It fits when " + strings.Join(x.Unblock, ", or if ")
 	}

@@ -422,6 +422,10 @@ func TestDueGoesFirst(t *testing.T) {
 		if !strings.Contains(x.Text, fmt.Sprintf("It was passed over 2 times (after 2 it goes first), last by run %d", small[1])) || !strings.Contains(x.Text, "it could not have started then") {
 			t.Errorf("%s: why the big run waits: %s", policy, x.Text)
 		}
+		ends := fmt.Sprintf("It fits when run %d (a) ends", small[1])
+		if !strings.Contains(x.Text, "It goes first now, and those behind it wait until it has started. "+ends) {
+			t.Errorf("%s: what keeps the big run, and so all others, waiting: %s", policy, x.Text)
+		}
 		s.apply(dovetail.Cancelled{Run: small[1]})
 		s.turn()
 		if st := s.status(big); st.State == dovetail.Queued || st.Draw != nil && st.Draw.Method != methodDue {
