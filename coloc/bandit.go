@@ -100,8 +100,8 @@ func (r *row) partitionAt(left float64, classes int) float64 {
 	return sum + float64(classes-r.met)
 }
 
-// weighBandit gives each run of the window a probability proportional to its weight times Σ_running nodes held × π(its class | running) (seed 000 §4.3
-// with w_a, and the prototype's nodes); with nothing running, to its weight.
+// weighBandit gives each run of the window a probability proportional to its weight times Σ_running nodes held × π(its class | running)
+// (seed 000 §4.3 with w_a, and the prototype's nodes); with nothing running, to its weight.
 func weighBandit(b *Book, s *Scene, p []float64) {
 	mass(b, s, p)
 	normalise(p)
@@ -147,7 +147,8 @@ func normalise(p []float64) {
 	}
 }
 
-// scoreBandit is the mean over the runs on a node of q / (1 + q), where q is π(newcomer | run) relative to 1/classes: 0.5 if it is neither wanted nor unwanted.
+// scoreBandit is the mean over the runs on a node of q / (1 + q), where q is π(newcomer | run) relative to 1/classes: 0.5 if it is neither
+// wanted nor unwanted.
 func scoreBandit(b *Book, s *Scene, newcomer ID, residents []ID) float64 {
 	if len(residents) == 0 {
 		return 0.5

@@ -117,7 +117,8 @@ func (b *Book) Recall(now time.Time, classes []dovetail.KnownClass) error {
 	return nil
 }
 
-// Replace replaces all that is known by these classes: it does as Forget of everything and Recall, but for an error, with which nothing has changed.
+// Replace replaces all that is known by these classes: it does as Forget of everything and then Recall. An error names what is wrong; then
+// nothing has changed.
 func (b *Book) Replace(now time.Time, classes []dovetail.KnownClass) error {
 	if err := checkClasses(classes); err != nil {
 		return err

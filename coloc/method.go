@@ -11,7 +11,9 @@ import (
 type Candidate struct {
 	ID     ID
 	Weight float64 // by how often it was passed over: positive; 1 if never
-	Nodes  [][]ID  // classes on each of the nodes that its core would get, the best ones for it; a node without runs is empty. A class is there once for each run
+	// Nodes has the classes on each of the nodes that its core would get, the best ones for it: a class once for each of its runs, none on
+	// an empty node.
+	Nodes [][]ID
 }
 
 // Share is an amount of a class.
@@ -40,8 +42,8 @@ type Method struct {
 	Placed bool // Weigh looks at the nodes of the candidates; otherwise they may be left out
 	// Weigh writes the probability of each run in the window to be the next one; they sum to 1.
 	Weigh func(b *Book, s *Scene, p []float64)
-	// Score returns how much a newcomer of a class is wanted on a node with these runs, in [0,1]; 0.5 for an empty node, or if nothing is known. nil: all
-	// nodes are alike.
+	// Score returns how much a newcomer of a class is wanted on a node with these runs, in [0,1]; 0.5 for an empty node, or if nothing is
+	// known. nil: all nodes are alike.
 	Score func(b *Book, s *Scene, newcomer ID, residents []ID) float64
 }
 

@@ -140,9 +140,10 @@ func (b *Book) alonePace(id ID) float64 {
 	return b.classes[id].alone
 }
 
-// worth returns by how much price-weighted progress per time changes on a node if a newcomer joins the runs there: λ_a Π_r M[a,r] + Σ_r λ_r ρ_r (M[r,a] − 1),
-// where ρ_r is the product of M[r,·] over the other runs there. With one run that is λ_a M[a,b] + λ_b M[b,a] − λ_b of models.md 5.4; more of them slow each other
-// down as if independently. On an empty node it is λ_a times the pace alone.
+// worth returns by how much price-weighted progress per time changes on a node if a newcomer joins the runs there:
+// λ_a Π_r M[a,r] + Σ_r λ_r ρ_r (M[r,a] − 1), where ρ_r is the product of M[r,·] over the other runs there. With one run that is
+// λ_a M[a,b] + λ_b M[b,a] − λ_b of models.md 5.4; more of them slow each other down as if independently. On an empty node it is λ_a times
+// the pace alone.
 func (b *Book) worth(l *prices, newcomer ID, residents []ID) float64 {
 	price := l.of(b, newcomer)
 	if len(residents) == 0 {
@@ -188,10 +189,11 @@ func (l *prices) kind(id ID) int {
 	return slices.IndexFunc(l.kinds, func(k Share) bool { return k.ID == id })
 }
 
-// weighPrice picks the run with the largest mean worth over its nodes. Prices cannot tell the pairs apart that are in the optimum: all of them are worth what they cost. Of
-// these, and of others that are equal up to rounding, it picks the one that the optimum holds longest, and then the first in line. The weight of a run does not
-// count: who is passed over is due after a number of times. If there is no evidence of any run of the window beside those that it would meet, prices have nothing to say,
-// and one is drawn by weight: the first in line is often more of the same, beside which nothing is learned.
+// weighPrice picks the run with the largest mean worth over its nodes. Prices cannot tell the pairs apart that are in the optimum: all of
+// them are worth what they cost. Of these, and of others that are equal up to rounding, it picks the one that the optimum holds longest, and
+// then the first in line. The weight of a run does not count: who is passed over is due after a number of times. If there is no evidence of
+// any run of the window beside those that it would meet, prices have nothing to say, and one is drawn by weight: the first in line is often
+// more of the same, beside which nothing is learned.
 func weighPrice(b *Book, s *Scene, p []float64) {
 	if !b.triedAny(s.Window) {
 		weighRandom(b, s, p)
@@ -219,8 +221,8 @@ func weighPrice(b *Book, s *Scene, p []float64) {
 	surely(p, pick)
 }
 
-// scorePrice compares the worth of a newcomer on a node with that on an empty node, d being the difference: 0.5 + 0.5 d / (|d| + λ). A node with runs
-// beside which no run of its class, nor they beside one of it, was seen, is like an empty one.
+// scorePrice compares the worth of a newcomer on a node with that on an empty node, d being the difference: 0.5 + 0.5 d / (|d| + λ). A node
+// with runs beside which no run of its class, nor they beside one of it, was seen, is like an empty one.
 func scorePrice(b *Book, s *Scene, newcomer ID, residents []ID) float64 {
 	if len(residents) == 0 || !b.tried(newcomer, residents) {
 		return 0.5

@@ -26,9 +26,9 @@ func rateOf(e *dovetail.Evidence, beside string) (dovetail.Rate, bool) {
 	return e.Rates[i], true
 }
 
-// Slowdown returns how many times as long runs take beside a class as alone, and whether there is any evidence of that. Alone they go at their usual pace
-// as long as no finished run shows another one. The interval holds at least 90 %: its ends are those of both rates, as if they erred in
-// opposite directions.
+// Slowdown returns how many times as long runs take beside a class as alone, and whether there is any evidence of that. Alone they go at
+// their usual pace as long as no finished run shows another one. The interval holds at least 90 %: its ends are those of both rates, as if
+// they erred in opposite directions.
 func Slowdown(e *dovetail.Evidence, beside string) (dovetail.Slowdown, bool) {
 	r, ok := rateOf(e, beside)
 	if !ok || beside == "" {

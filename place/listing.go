@@ -6,8 +6,9 @@ import (
 	"github.com/dovetail-sched/dovetail"
 )
 
-// To find the first nodes in order costs a walk through the index for each of them. Between one request and the next few nodes change, so the
-// list of the first ones for a shape without labels is kept, with a log of the nodes that changed since: those are looked at anew, all others are where they were.
+// To find the first nodes in order costs a walk through the index for each of them. Between one request and the next few nodes change, so
+// the list of the first ones for a shape without labels is kept, with a log of the nodes that changed since: those are looked at anew, all
+// others are where they were.
 
 const (
 	listed       = 2    // times as many nodes as were asked for are listed, so that some may change
@@ -79,8 +80,8 @@ func (s *Space) since(count int) ([]int, bool) {
 	return s.dirty, true
 }
 
-// firstWithRoom returns the first k nodes in order that have room for a replica of a shape, in order; fewer if there are no more. It is valid until the
-// next call, and nothing but renewed calls may happen meanwhile.
+// firstWithRoom returns the first k nodes in order that have room for a replica of a shape, in order; fewer if there are no more. It is
+// valid until the next call.
 func (s *Space) firstWithRoom(sh *Shape, k int) []ranked {
 	if len(sh.Nodes) > 0 {
 		s.enough, _ = s.walkInOrder(s.enough[:0], sh, k)

@@ -64,9 +64,9 @@ func (o *option) before(p *option) bool {
 	return o.node < p.node
 }
 
-// PlaceBy does as Place, but by somebody's taste: of the nodes on which it allows a replica, the first ones in order make a short list, and of
-// these each replica goes to the one with the fewest replicas of the same run, then the highest score, then the first in order. An order that fills nodes
-// does not look at replicas of the same run. Shunned nodes are taken when all others are full.
+// PlaceBy does as Place, but by somebody's taste: of the nodes on which it allows a replica, the first ones in order make a short list, and
+// of these each replica goes to the one with the fewest replicas of the same run, then the highest score, then the first in order. An order
+// that fills nodes does not look at replicas of the same run. Shunned nodes are taken when all others are full.
 func (s *Space) PlaceBy(sh *Shape, n int, t *Taste) []Spot {
 	s.spots = s.spots[:0]
 	if t.Shuns != nil {

@@ -80,8 +80,8 @@ func (p *palate) own(node int) int {
 // memory is how many scores a node remembers.
 const memory = 8
 
-// liking is the score of a node for a job class, as long as nothing that it depends on has changed: who is there, what is known, what work is left, and
-// the time if knowledge fades.
+// liking is the score of a node for a job class, as long as nothing that it depends on has changed: who is there, what is known, what work
+// is left, and the time if knowledge fades.
 type liking struct {
 	kind    *kind
 	climate int64
@@ -211,8 +211,9 @@ func (d *draft) company(r *run) (classes []string, score float64) {
 	return classes, score / float64(nodes)
 }
 
-// survey puts on the stage what work there is; a decision does not change it. It is rounded up to a unit of between 1/128 and 1/64 of all work, so that
-// prices that were computed for a decision mostly hold for the next ones.
+// survey puts on the stage what work there is; a decision does not change it. It is rounded up to a unit of between 1/128 and 1/64 of all
+// work, so that prices that were computed for a decision mostly hold for the next ones. Of strangers, and so in stage, there is one share,
+// before all others: in the order in which sums over shares are taken.
 func (d *draft) survey() {
 	if d.staged {
 		return
