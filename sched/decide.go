@@ -57,6 +57,9 @@ type draft struct {
 	draws   []drawn
 	casts   int  // how often was drawn
 	near    bool // it is about the runs of the window: if one cannot start, others may
+	trying  bool // a run is placed only to know where it would be
+	beside  []coloc.ID
+	nodes   [][]coloc.ID // memory of what contenders would be beside
 	palate  palate
 }
 

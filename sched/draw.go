@@ -143,7 +143,7 @@ func (d *draft) drawOne(yield func(*run) bool) (started, more bool) {
 // fit, and do not delay one that has a reservation. Who could start beside a harmful class only stands back if another need not.
 func (d *draft) contend() {
 	w := &d.window
-	w.options = w.options[:0]
+	w.options, d.beside, d.nodes = w.options[:0], d.beside[:0], d.nodes[:0]
 	if i := slices.IndexFunc(w.runs, func(x contender) bool { return d.c.isDue(x.r) }); i >= 0 {
 		w.due = true
 		if !w.runs[i].out {
@@ -251,16 +251,22 @@ func (d *draft) tries() bool {
 // try places a run, notes who is there, and takes it away again. It reports whether it fits.
 func (d *draft) try(x *contender) (fits bool) {
 	r, f := x.r, fitter{d}
+	d.trying = true
+	defer func() { d.trying = false }()
+	begin := len(d.nodes)
 	f.Try(func() bool {
 		fits = f.Core(r) && (d.c.cfg.Alloc != "rigid" || f.Grow(r))
 		if fits {
 			for node := range d.coreOf(r) {
-				x.nodes = append(x.nodes, d.appendClasses(nil, r, node))
+				first := len(d.beside)
+				d.beside = d.appendClasses(d.beside, r, node)
+				d.nodes = append(d.nodes, d.beside[first:len(d.beside):len(d.beside)])
 				x.harms = x.harms || d.harmful(r, node)
 			}
 		}
 		return false
 	})
+	x.nodes = d.nodes[begin:len(d.nodes):len(d.nodes)]
 	for ci := range r.comps {
 		r.comps[ci].prune()
 	}

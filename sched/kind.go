@@ -243,7 +243,8 @@ func (c *Core) keep() {
 	}
 }
 
-// lodge changes how many replicas a run is granted on a node.
+// lodge changes how many replicas a run is granted on a node. What is only tried leaves the scores of the node as they are: of the run itself
+// none is remembered meanwhile, and nobody else is asked about.
 func (c *Core) lodge(r *run, node, delta int) {
 	n := &c.nodes[node]
 	t := n.tenant(r)
@@ -252,9 +253,10 @@ func (c *Core) lodge(r *run, node, delta int) {
 	switch {
 	case was == 0 && t.want > 0:
 		r.kind.nodes++
-		n.liked = [memory]liking{}
 	case was > 0 && t.want == 0:
 		r.kind.nodes--
+	}
+	if (was > 0) != (t.want > 0) && !c.scratch.trying {
 		n.liked = [memory]liking{}
 	}
 	n.tidy(t)
