@@ -14,6 +14,9 @@ type Candidate struct {
 	// Nodes has the classes on each of the nodes that its core would get, the best ones for it: a class once for each of its runs, none on
 	// an empty node.
 	Nodes [][]ID
+
+	At      []int   // the numbers of these nodes; only Scene.Serving gives them a meaning
+	Seconds float64 // that it would take at the usual pace; 0: not known
 }
 
 // Share is an amount of a class.
@@ -28,6 +31,9 @@ type Scene struct {
 	Held   []Share     // nodes held by the runs in service, by class; a node counts for each run on it
 	Work   []Share     // left to do, waiting and in service, by class: node-seconds at the usual pace
 	Window []Candidate // in the order of the line; at least one
+
+	// Serving is the runs in service if nobody waits but those of the window: the end of the line. Else it is empty.
+	Serving []Serving
 
 	// Edition, if it is not 0, is another one whenever Work or the book is not what it was: then neither is compared.
 	Edition int64

@@ -193,15 +193,19 @@ func (l *prices) kind(id ID) int {
 // them are worth what they cost. Of these, and of others that are equal up to rounding, it picks the one that the optimum holds longest, and
 // then the first in line. The weight of a run does not count: who is passed over is due after a number of times. If there is no evidence of
 // any run of the window beside those that it would meet, prices have nothing to say, and one is drawn by weight: the first in line is often
-// more of the same, beside which nothing is learned.
+// more of the same, beside which nothing is learned. At the end of the line those with which all would be done later do not count: see late.
 func weighPrice(b *Book, s *Scene, p []float64) {
 	if !b.triedAny(s.Window) {
 		weighRandom(b, s, p)
 		return
 	}
 	l := b.priced(s)
+	late := b.late(s, l)
 	pick, best, longest := 0, math.Inf(-1), 0.0
 	for i := range s.Window {
+		if late != nil && late[i] {
+			continue
+		}
 		c := &s.Window[i]
 		worth := 0.0
 		for _, residents := range c.Nodes {
