@@ -37,6 +37,8 @@ type contender struct {
 	fits  bool // … it was placed, and fits
 	harms bool // … but only beside a class that it harms, or that harms it
 	nodes [][]coloc.ID
+	at    []int   // these nodes, and
+	lasts float64 // for how many seconds it would be there, if nobody waits but those of the window
 }
 
 // window is the runs that a draw is made among, in order of the line.
@@ -45,6 +47,7 @@ type window struct {
 	options []int // those that could start, by their place in runs
 	chances []float64
 	due     bool // one of them is due
+	last    bool // nobody waits but these
 }
 
 // drawn is a draw of the draft.
@@ -72,7 +75,7 @@ func (c *Core) isDue(r *run) bool { return r.passes+r.passing >= c.patience() }
 // clear empties the window.
 func (w *window) clear() {
 	clear(w.runs[:cap(w.runs)])
-	w.runs, w.due = w.runs[:0], false
+	w.runs, w.due, w.last = w.runs[:0], false, false
 }
 
 // drawing is waiting for a core that chooses by neighbours.
@@ -101,6 +104,7 @@ func (d *draft) drawing(yield func(*run) bool) {
 			return
 		}
 	}
+	w.last = !behind
 	for started, more := true, true; !behind && started && more; {
 		started, more = d.drawOne(yield)
 	}
@@ -203,13 +207,13 @@ func (d *draft) sitOut(r *run, why dovetail.ReasonCode) {
 func (d *draft) could(i int, tries bool) bool {
 	x := &d.window.runs[i]
 	defer d.unpick(x.r)
-	x.fits, x.harms, x.nodes = false, false, nil
+	x.fits, x.harms, x.nodes, x.at, x.lasts = false, false, nil, nil, 0
 	x.fits = !d.lacksRoom(x.r) && (!tries || d.resembles(i) || d.try(x))
 	if !x.fits && !d.reclaims(x.r) {
 		return false
 	}
 	d.scene.Window = append(d.scene.Window, coloc.Candidate{
-		ID: d.c.id(x.r.kind), Weight: float64(1 + x.r.passes + x.r.passing), Nodes: x.nodes,
+		ID: d.c.id(x.r.kind), Weight: float64(1 + x.r.passes + x.r.passing), Nodes: x.nodes, At: x.at, Seconds: x.lasts,
 	})
 	return true
 }
@@ -219,7 +223,7 @@ func (d *draft) resembles(i int) bool {
 	x := &d.window.runs[i]
 	for j := range d.window.runs[:i] {
 		if o := &d.window.runs[j]; o.fits && !o.out && o.r.app == x.r.app && o.r.kind == x.r.kind && !d.varies(x.r) {
-			x.harms, x.nodes = o.harms, o.nodes
+			x.harms, x.nodes, x.at, x.lasts = o.harms, o.nodes, o.at, o.lasts
 			return true
 		}
 	}
@@ -262,7 +266,11 @@ func (d *draft) try(x *contender) (fits bool) {
 				d.beside = d.appendClasses(d.beside, r, node)
 				d.nodes = append(d.nodes, d.beside[first:len(d.beside):len(d.beside)])
 				x.harms = x.harms || d.harmful(r, node)
+				if d.window.last {
+					x.at = append(x.at, node)
+				}
 			}
+			x.lasts = d.lasts(r)
 		}
 		return false
 	})
@@ -301,6 +309,7 @@ func (d *draft) cast() int {
 		w.chances[0] = 1
 		return 0
 	}
+	d.attend()
 	d.c.method.Weigh(d.c.book, &d.scene, w.chances)
 	u := random(d.c.cfg.Colocation.Seed, d.c.seq+1, d.casts)
 	d.casts++
