@@ -203,7 +203,7 @@ func weighPrice(b *Book, s *Scene, p []float64) {
 	late := b.late(s, l)
 	pick, best, longest := 0, math.Inf(-1), 0.0
 	for i := range s.Window {
-		if late != nil && late[i] {
+		if len(late) > 0 && late[i] {
 			continue
 		}
 		c := &s.Window[i]
