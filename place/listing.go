@@ -139,7 +139,8 @@ func (s *Space) bring(l *listing, sh *Shape, k int) {
 		}
 		out = append(out, x)
 	}
-	l.nodes, s.enough = append(out, fresh...), l.nodes
+	out = append(out, fresh...)
+	l.nodes, s.enough = out, l.nodes
 	if most := listed * k; len(l.nodes) > 2*most {
 		l.nodes, l.last, l.all = l.nodes[:most], l.nodes[most-1], false
 	}

@@ -224,7 +224,8 @@ func (d *draft) survey() {
 	if c.cfg.Colocation.HalfLife > 0 {
 		now = d.now
 	}
-	work := append(d.work[:0], coloc.Share{ID: coloc.Stranger})
+	work := d.work[:0]
+	work = append(work, coloc.Share{ID: coloc.Stranger})
 	total := 0.0
 	for _, k := range c.kinds {
 		left := k.left(d.now)
