@@ -8,7 +8,7 @@ import (
 // The bounds within which the end of a line is played forward.
 const (
 	MostServing = 64      // runs in service
-	mostSteps   = 1 << 13 // runs to be tried × runs that end × nodes that runs hold
+	mostSteps   = 1 << 14 // runs to be tried × runs that end × (nodes that runs hold + runs to be tried)
 	alike       = 0.01    // relative difference up to which ends are equal: nobody can foretell them better
 )
 
@@ -102,7 +102,7 @@ func (b *Book) cast(s *Scene, l *prices) (*play, bool) {
 		g.nodes = append(g.nodes, c.At...)
 	}
 	n := len(s.Window)
-	if n*(n+len(s.Serving))*(held+most) > mostSteps {
+	if n*(n+len(s.Serving))*(held+most+n) > mostSteps {
 		return nil, false
 	}
 	slices.Sort(g.nodes)
