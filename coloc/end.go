@@ -46,8 +46,8 @@ type play struct {
 }
 
 // late reports for each run of the window whether all would be done later if it were the next one, by more than 1 % than with another one.
-// It returns nil if runs wait beyond the window, if nobody is in service, if it is not known how long runs take or where they would go, and
-// if there is too much to play.
+// It returns nil if runs wait beyond the window, if nobody is in service, if it is not known how long runs take or where they would go, if
+// some would need other places than those that are left meanwhile, and if there is too much to play.
 //
 // It is a rollout of the price policy (Bertsekas, Tsitsiklis and Wu 1997, Rollout algorithms for combinatorial optimization): each run is
 // tried as the next one, and the others are played forward. Runs progress at the known rates, in the mean over their nodes. Whenever some
@@ -63,6 +63,9 @@ func (b *Book) late(s *Scene, l *prices) []bool {
 			ends[i] = ends[k]
 		} else {
 			ends[i] = g.end(i)
+		}
+		if math.IsInf(ends[i], 1) {
+			return nil
 		}
 		least = min(least, ends[i])
 	}
@@ -128,7 +131,8 @@ func (g *play) actor(id ID, left float64, nodes []int) actor {
 	return a
 }
 
-// end plays a run of the line first, and returns after how many seconds all runs that end have ended.
+// end plays a run of the line first, and returns after how many seconds all runs that end have ended: +Inf if some do not fit into the
+// places that others leave.
 func (g *play) end(first int) float64 {
 	for i := range g.here {
 		g.here[i] = g.here[i][:0]
@@ -154,6 +158,9 @@ func (g *play) end(first int) float64 {
 			}
 		}
 		if math.IsInf(step, 1) {
+			if len(g.wait) > 0 {
+				return step
+			}
 			return now
 		}
 		now += step
@@ -214,8 +221,8 @@ func (g *play) follow() bool {
 	pick, best := -1, 0.0
 	for w, i := range g.wait {
 		a := &g.line[i]
-		alike := func(o int) bool { return g.line[o].id == a.id && len(g.line[o].nodes) == len(a.nodes) }
-		if len(a.nodes) > len(g.to) || slices.ContainsFunc(g.wait[:w], alike) {
+		equals := func(o int) bool { return g.line[o].id == a.id && len(g.line[o].nodes) == len(a.nodes) }
+		if len(a.nodes) > len(g.to) || slices.ContainsFunc(g.wait[:w], equals) {
 			continue
 		}
 		worth := 0.0
