@@ -30,7 +30,7 @@ func (s *Space) candidates(sh *Shape) []candidate {
 	}
 	s.heap = h
 	for i := len(h)/2 - 1; i >= 0; i-- {
-		down(h, i)
+		sink(h, i)
 	}
 	return h
 }
@@ -54,23 +54,6 @@ func (s *Space) placeDense(sh *Shape, n int) {
 			h[0] = h[len(h)-1]
 			h = h[:len(h)-1]
 		}
-		down(h, 0)
-	}
-}
-
-// down restores the heap below position i.
-func down(h []candidate, i int) {
-	for {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(h); child++ {
-			if h[child].before(&h[least]) {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		h[i], h[least] = h[least], h[i]
-		i = least
+		sink(h, 0)
 	}
 }

@@ -159,7 +159,7 @@ func (s *Space) walkInOrder(out []ranked, sh *Shape, k int) ([]ranked, bool) {
 		v := h[0].vertex
 		h[0] = h[len(h)-1]
 		h = h[:len(h)-1]
-		sinkPeak(h, 0)
+		sink(h, 0)
 		switch x := &s.tree[v]; {
 		case !x.any || !sh.Each.Fits(x.room):
 		case v >= half:
@@ -170,7 +170,7 @@ func (s *Space) walkInOrder(out []ranked, sh *Shape, k int) ([]ranked, bool) {
 			for _, below := range [...]int{2 * v, 2*v + 1} {
 				if x := &s.tree[below]; x.any && sh.Each.Fits(x.room) {
 					h = append(h, peak{x.best, below, s.first(below)})
-					raisePeak(h, len(h)-1)
+					raise(h, len(h)-1)
 				}
 			}
 		}
@@ -191,33 +191,4 @@ func (p *peak) before(o *peak) bool {
 		return c < 0
 	}
 	return p.first < o.first
-}
-
-// sinkPeak restores the heap below position i.
-func sinkPeak(h []peak, i int) {
-	for {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(h); child++ {
-			if h[child].before(&h[least]) {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		h[i], h[least] = h[least], h[i]
-		i = least
-	}
-}
-
-// raisePeak restores the heap above position i.
-func raisePeak(h []peak, i int) {
-	for i > 0 {
-		up := (i - 1) / 2
-		if !h[i].before(&h[up]) {
-			return
-		}
-		h[i], h[up] = h[up], h[i]
-		i = up
-	}
 }

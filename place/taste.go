@@ -85,7 +85,7 @@ func (s *Space) placeBy(sh *Shape, n int, t *Taste, allows func(int) bool) int {
 		}
 		h := s.options
 		for i := len(h)/2 - 1; i >= 0; i-- {
-			sinkOption(h, i)
+			sink(h, i)
 		}
 		for n > 0 && len(h) > 0 {
 			best := &h[0]
@@ -105,7 +105,7 @@ func (s *Space) placeBy(sh *Shape, n int, t *Taste, allows func(int) bool) int {
 				h[0] = h[len(h)-1]
 				h = h[:len(h)-1]
 			}
-			sinkOption(h, 0)
+			sink(h, 0)
 		}
 	}
 	return n
@@ -165,21 +165,4 @@ func (s *Space) list(x ranked, t *Taste) {
 		}
 	}
 	s.options = append(s.options, o)
-}
-
-// sinkOption restores the heap below position i.
-func sinkOption(h []option, i int) {
-	for {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(h); child++ {
-			if h[child].before(&h[least]) {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		h[i], h[least] = h[least], h[i]
-		i = least
-	}
 }

@@ -14,13 +14,18 @@ import (
 
 // WriteText writes claims and tables for people.
 func (e *CobellEvaluation) WriteText(w io.Writer) error {
+	return writeEvaluation(w, e.Claims, e.tables())
+}
+
+// writeEvaluation writes claims, tables, and how many claims came out how.
+func writeEvaluation(w io.Writer, claims []Claim, tables []report.Section) error {
 	var b bytes.Buffer
-	writeClaims(&b, e.Claims)
-	for _, s := range e.tables() {
-		writeTable(&b, &s)
+	writeClaims(&b, claims)
+	for i := range tables {
+		writeTable(&b, &tables[i])
 	}
-	if len(e.Claims) > 0 {
-		writeVerdicts(&b, e.Claims)
+	if len(claims) > 0 {
+		writeVerdicts(&b, claims)
 	}
 	_, err := w.Write(b.Bytes())
 	return err

@@ -1,7 +1,6 @@
 package study
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"strconv"
@@ -12,16 +11,7 @@ import (
 
 // WriteText writes claims and tables for people.
 func (e *ColocationEvaluation) WriteText(w io.Writer) error {
-	var b bytes.Buffer
-	writeClaims(&b, e.Claims)
-	for _, s := range e.tables() {
-		writeTable(&b, &s)
-	}
-	if len(e.Claims) > 0 {
-		writeVerdicts(&b, e.Claims)
-	}
-	_, err := w.Write(b.Bytes())
-	return err
+	return writeEvaluation(w, e.Claims, e.tables())
 }
 
 // WriteMarkdown writes claims and tables as Markdown.

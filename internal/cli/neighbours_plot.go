@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"strings"
 
 	"github.com/dovetail-sched/dovetail"
@@ -166,14 +165,5 @@ func (e *environment) drawNeighbours(file string, m *matrix) error {
 	if err != nil {
 		return err
 	}
-	fill := f.WriteSVG
-	if strings.EqualFold(filepath.Ext(file), ".png") {
-		fill = f.WritePNG
-	}
-	out := fileOutput{File: file, Force: true}
-	if err := out.write(io.Discard, fill); err != nil {
-		return err
-	}
-	e.note("The picture is in %s.", file)
-	return nil
+	return e.drawFigure(file, f)
 }

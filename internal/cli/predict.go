@@ -244,6 +244,11 @@ func (e *environment) drawCurve(file string, c *report.Curve) error {
 	if err != nil {
 		return err
 	}
+	return e.drawFigure(file, f)
+}
+
+// drawFigure writes a picture into a file, which it replaces: as PNG if its name says so, else as SVG.
+func (e *environment) drawFigure(file string, f report.Figure) error {
 	fill := f.WriteSVG
 	if strings.EqualFold(filepath.Ext(file), ".png") {
 		fill = f.WritePNG
