@@ -102,7 +102,7 @@ func (c *Cobell) Run(ctx context.Context) (*CobellEvaluation, error) {
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
-	e.Claims = e.judged()
+	e.Claims = judged(e, cobellClaims())
 	if err == nil { // what is missing was not asked for
 		e.Claims = slices.DeleteFunc(e.Claims, func(c Claim) bool { return c.Verdict == NotJudged })
 	}

@@ -6,37 +6,11 @@ import (
 	"strconv"
 )
 
-// cobellCheck is a check with where its values come from: one for each seed or repetition.
-type cobellCheck struct {
-	Check
-	values func(e *CobellEvaluation) []float64
-}
-
-// cobellClaim is a statement of seed 001, section IV-E, or one of our own about its method.
-type cobellClaim struct {
-	Claim
-	checks []cobellCheck
-}
-
-// judged returns the claims with what was measured.
-func (e *CobellEvaluation) judged() []Claim {
-	var all []Claim
-	for _, c := range cobellClaims() {
-		for i := range c.checks {
-			k := &c.checks[i]
-			k.measure(k.values(e))
-			c.Checks = append(c.Checks, k.Check)
-		}
-		c.conclude()
-		all = append(all, c.Claim)
-	}
-	return all
-}
-
-// expecting is a check of values within bounds.
-func expecting(what, unit, seed string, b bounds, values func(e *CobellEvaluation) []float64) cobellCheck {
-	return cobellCheck{Check{What: what, Unit: unit, Seed: seed, Low: b.low, High: b.high}, values}
-}
+// Statements of seed 001, section IV-E, and of our own about its method, with one value for each seed or repetition.
+type (
+	cobellCheck = checkOf[CobellEvaluation]
+	cobellClaim = claimOf[CobellEvaluation]
+)
 
 // mape returns the mean absolute percentage errors of a method, one for each data set.
 func mape(generator, method string) func(e *CobellEvaluation) []float64 {

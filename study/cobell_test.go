@@ -5,14 +5,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/internal/store/mem"
@@ -55,19 +51,7 @@ func TestCobellGolden(t *testing.T) {
 			fmt.Fprintf(&b, "%d: %.2f replicas, overlap %.2f, %.0f s\n", r.Number, r.ScaleOut, r.Overlap, r.Seconds)
 		}
 	}
-	file := filepath.Join("testdata", "cobell.golden")
-	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v; write it with go test ./study -run TestCobellGolden -update", err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); diff != "" {
-		t.Errorf("the evaluation differs from the golden (-want +got); if models or the core changed on purpose, -update rewrites it:\n%s", diff)
-	}
+	compareGolden(t, "cobell", b.String(), "models or the core changed on purpose")
 }
 
 // TestTruthRace holds what the loop takes for the truth against the simulator: J at a fixed scale-out, coming while K runs or after it.
@@ -196,7 +180,7 @@ func TestCobellWhole(t *testing.T) {
 		e.Runs = append(e.Runs, runs...)
 	}
 	e.Policies, e.Claims = targetRows(e.Runs), nil
-	e.Claims = e.judged()
+	e.Claims = judged(e, cobellClaims())
 	verdicts := make(map[string]Verdict)
 	for _, claim := range e.Claims {
 		verdicts[claim.ID] = claim.Verdict

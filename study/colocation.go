@@ -87,7 +87,7 @@ func (c *Colocation) Run(ctx context.Context) (*ColocationEvaluation, error) {
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
-	e.Claims = e.judged()
+	e.Claims = judged(e, colocationClaims())
 	if err == nil { // what is missing was not asked for
 		e.Claims = slices.DeleteFunc(e.Claims, func(c Claim) bool { return c.Verdict == NotJudged })
 	}

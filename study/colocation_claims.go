@@ -6,37 +6,11 @@ import (
 	"slices"
 )
 
-// colocationCheck is a check with where its values come from: one for each seed, or world.
-type colocationCheck struct {
-	Check
-	values func(e *ColocationEvaluation) []float64
-}
-
-// colocationClaim is a statement of seed 000, or a goal of our own.
-type colocationClaim struct {
-	Claim
-	checks []colocationCheck
-}
-
-// judged returns the claims with what was measured.
-func (e *ColocationEvaluation) judged() []Claim {
-	var all []Claim
-	for _, c := range colocationClaims() {
-		for i := range c.checks {
-			k := &c.checks[i]
-			k.measure(k.values(e))
-			c.Checks = append(c.Checks, k.Check)
-		}
-		c.conclude()
-		all = append(all, c.Claim)
-	}
-	return all
-}
-
-// demand is a check of values within bounds.
-func demand(what, unit, seed string, b bounds, values func(e *ColocationEvaluation) []float64) colocationCheck {
-	return colocationCheck{Check{What: what, Unit: unit, Seed: seed, Low: b.low, High: b.high}, values}
-}
+// Statements of seed 000, and goals of our own, with one value for each seed, or world.
+type (
+	colocationCheck = checkOf[ColocationEvaluation]
+	colocationClaim = claimOf[ColocationEvaluation]
+)
 
 // ofPlays returns a figure of a policy in a setting, one for each seed.
 func ofPlays(queue, policy string, straggler float64, window int, figure func(r *QueueRun) float64) func(e *ColocationEvaluation) []float64 {
@@ -138,40 +112,40 @@ func publishedClaims() []colocationClaim {
 			ID: "tables", Where: "§3.3, tables 2 and 3", Words: "durations on shared nodes, 19 jobs",
 			Calibrated: "17 figures of the model were fitted to these 19 durations: it describes them, and foretells nothing.",
 		}, checks: []colocationCheck{
-			demand("residuals, root of the mean square", "points", "4.0 (reference)", atMost(4.2), ofPairs(func(rms, _, _ float64) float64 { return rms })),
-			demand("residuals, mean", "points", "3.6 (reference)", atMost(3.8), ofPairs(func(_, mean, _ float64) float64 { return mean })),
-			demand("residuals, largest", "points", "7.5 (reference)", atMost(8), ofPairs(func(_, _, largest float64) float64 { return largest })),
+			expecting("residuals, root of the mean square", "points", "4.0 (reference)", atMost(4.2), ofPairs(func(rms, _, _ float64) float64 { return rms })),
+			expecting("residuals, mean", "points", "3.6 (reference)", atMost(3.8), ofPairs(func(_, mean, _ float64) float64 { return mean })),
+			expecting("residuals, largest", "points", "7.5 (reference)", atMost(8), ofPairs(func(_, _, largest float64) float64 { return largest })),
 		}},
 		{Claim: Claim{
 			ID: "fifo", Where: "tables 5 and 6", Words: "FIFO takes 148.5 min for queue A and 137.0 min for queue B",
 			Calibrated: "The common time scale was set to give 148.5 min for queue A.",
 		}, checks: []colocationCheck{
-			demand("queue A, FIFO", "min", "148.5", between(145.5, 151.5), ofPlays(queueA, armFIFO, 0, windows()[0], makespan)),
-			demand("queue B, FIFO", "min", "137.0", between(134, 140), ofPlays(queueB, armFIFO, 0, windows()[0], makespan)),
+			expecting("queue A, FIFO", "min", "148.5", between(145.5, 151.5), ofPlays(queueA, armFIFO, 0, windows()[0], makespan)),
+			expecting("queue B, FIFO", "min", "137.0", between(134, 140), ofPlays(queueB, armFIFO, 0, windows()[0], makespan)),
 		}},
 		{Claim: Claim{ID: "table-5", Where: "table 5", Words: "RA 7 %, RA* 8 % shorter than FIFO on queue A"}, checks: []colocationCheck{
-			demand("queue A, RA", "%", "7", between(4, 10), usual(queueA, armRA)), demand("queue A, RA*", "%", "8", between(5, 11), usual(queueA, armRAStar)),
+			expecting("queue A, RA", "%", "7", between(4, 10), usual(queueA, armRA)), expecting("queue A, RA*", "%", "8", between(5, 11), usual(queueA, armRAStar)),
 		}},
 		{Claim: Claim{ID: "table-6", Where: "table 6", Words: "no improvement for queue B"}, checks: []colocationCheck{
-			demand("queue B, RA", "%", "0", between(-2, 2), usual(queueB, armRA)), demand("queue B, RA*", "%", "0", between(-2, 2), usual(queueB, armRAStar)),
+			expecting("queue B, RA", "%", "0", between(-2, 2), usual(queueB, armRA)), expecting("queue B, RA*", "%", "0", between(-2, 2), usual(queueB, armRAStar)),
 		}},
 		{Claim: Claim{ID: "shuffling", Where: "ours: the paper has no such baseline", Words: "what is learned is the reason: RA is better than random order in the window"},
 			checks: []colocationCheck{
-				demand("queue A, RA − random", "points", "", atLeast(0.5), ahead(usual(queueA, armRA), usual(queueA, armRandom))),
-				demand("queue A, RA* − random", "points", "", atLeast(0.5), ahead(usual(queueA, armRAStar), usual(queueA, armRandom))),
+				expecting("queue A, RA − random", "points", "", atLeast(0.5), ahead(usual(queueA, armRA), usual(queueA, armRandom))),
+				expecting("queue A, RA* − random", "points", "", atLeast(0.5), ahead(usual(queueA, armRAStar), usual(queueA, armRandom))),
 			}},
 		{Claim: Claim{ID: "figure-6", Where: "§6.2, figures 6 and 7", Words: "use is more even over time with RA for queue A; for B it was even already"},
 			checks: []colocationCheck{
-				demand("queue A, deviation of the use of processors, RA to FIFO", "", "less", atMost(0.8), spread(queueA, armRA)),
-				demand("queue B, deviation of the use of processors, RA to FIFO", "", "alike", between(0.7, 1.3), spread(queueB, armRA)),
+				expecting("queue A, deviation of the use of processors, RA to FIFO", "", "less", atMost(0.8), spread(queueA, armRA)),
+				expecting("queue B, deviation of the use of processors, RA to FIFO", "", "alike", between(0.7, 1.3), spread(queueB, armRA)),
 			}},
 		{Claim: Claim{ID: "figure-8", Where: "§6.2, figure 8", Words: "CC is everybody's favourite; TPC-H 10 is wanted least, least of all by TPC-H"},
 			checks: []colocationCheck{
-				demand("TPC-H 10 wants CC", "", "most", atLeast(0.35), wanted("tpch10", "cc")),
-				demand("TPC-H 3 wants CC", "", "most", atLeast(0.35), wanted("tpch3", "cc")),
-				demand("K-Means wants CC", "", "most", atLeast(0.35), wanted("kmeans", "cc")),
-				demand("TPC-H 10 wants TPC-H 10", "", "< 0.001", atMost(0.15), wanted("tpch10", "tpch10")),
-				demand("TPC-H 3 wants TPC-H 10", "", "< 0.001", atMost(0.15), wanted("tpch3", "tpch10")),
+				expecting("TPC-H 10 wants CC", "", "most", atLeast(0.35), wanted("tpch10", "cc")),
+				expecting("TPC-H 3 wants CC", "", "most", atLeast(0.35), wanted("tpch3", "cc")),
+				expecting("K-Means wants CC", "", "most", atLeast(0.35), wanted("kmeans", "cc")),
+				expecting("TPC-H 10 wants TPC-H 10", "", "< 0.001", atMost(0.15), wanted("tpch10", "tpch10")),
+				expecting("TPC-H 3 wants TPC-H 10", "", "< 0.001", atMost(0.15), wanted("tpch3", "tpch10")),
 			}},
 	}
 }
@@ -193,21 +167,21 @@ func goalsOf(policy, suffix, words string) []colocationClaim {
 		for _, window := range windows() {
 			where := fmt.Sprintf(", stragglers %g, window %d", straggler, window)
 			price := ofPlays(queueA, policy, straggler, window, gain)
-			a.checks = append(a.checks, demand("queue A"+where, "%", "", atLeast(8), price))
-			moon.checks = append(moon.checks, demand("queue A"+where, "%", "", atLeast(10), price))
-			b.checks = append(b.checks, demand("queue B"+where, "%", "", atLeast(2.5), ofPlays(queueB, policy, straggler, window, gain)))
+			a.checks = append(a.checks, expecting("queue A"+where, "%", "", atLeast(8), price))
+			moon.checks = append(moon.checks, expecting("queue A"+where, "%", "", atLeast(10), price))
+			b.checks = append(b.checks, expecting("queue B"+where, "%", "", atLeast(2.5), ofPlays(queueB, policy, straggler, window, gain)))
 			for _, other := range []string{armRandom, armRA} {
 				over.checks = append(over.checks,
-					demand("over "+other+where, "points", "", atLeast(3), ahead(price, ofPlays(queueA, other, straggler, window, gain))))
+					expecting("over "+other+where, "points", "", atLeast(3), ahead(price, ofPlays(queueA, other, straggler, window, gain))))
 			}
 		}
 	}
 	worlds := goal("goal-worlds", "at least 10 % on A and 3.5 % on B in the mean of six perturbed worlds")
 	worlds.checks = []colocationCheck{
-		demand("queue A, mean over worlds", "%", "10.4 (reference)", atLeast(10), ofWorlds(queueA, policy)),
-		demand("queue B, mean over worlds", "%", "3.9 (reference)", atLeast(3.5), ofWorlds(queueB, policy)),
+		expecting("queue A, mean over worlds", "%", "10.4 (reference)", atLeast(10), ofWorlds(queueA, policy)),
+		expecting("queue B, mean over worlds", "%", "3.9 (reference)", atLeast(3.5), ofWorlds(queueB, policy)),
 	}
-	moon.checks = append(moon.checks, demand("queue A, the least of the worlds", "%", "5.7 (reference)", atLeast(10), func(e *ColocationEvaluation) []float64 {
+	moon.checks = append(moon.checks, expecting("queue A, the least of the worlds", "%", "5.7 (reference)", atLeast(10), func(e *ColocationEvaluation) []float64 {
 		gains := ofWorlds(queueA, policy)(e)
 		if len(gains) == 0 {
 			return nil
@@ -227,16 +201,16 @@ func furtherClaims() []colocationClaim {
 	}
 	return []colocationClaim{
 		{Claim: Claim{ID: "learning", Where: "ours", Words: "a queue in random order, on which shuffling gains nothing and learning does"}, checks: []colocationCheck{
-			demand("random", "%", "", atMost(1), mixed(armRandom)),
-			demand("price − random", "points", "", atLeast(3), ahead(mixed(armPrice), mixed(armRandom))),
-			demand("price, nothing known − random", "points", "", atLeast(1), ahead(mixed(armCold), mixed(armRandom))),
-			demand("RA* − random", "points", "", atLeast(1), ahead(mixed(armRAStar), mixed(armRandom))),
+			expecting("random", "%", "", atMost(1), mixed(armRandom)),
+			expecting("price − random", "points", "", atLeast(3), ahead(mixed(armPrice), mixed(armRandom))),
+			expecting("price, nothing known − random", "points", "", atLeast(1), ahead(mixed(armCold), mixed(armRandom))),
+			expecting("RA* − random", "points", "", atLeast(1), ahead(mixed(armRAStar), mixed(armRandom))),
 		}},
 		{Claim: Claim{ID: "harm", Where: "ours", Words: "jobs that harm each other are kept apart when it is known: random order that avoids a slowdown of 1.3, and price"}, checks: []colocationCheck{
-			demand("node-hours of harmful pairs, random with a slowdown to random", "", "", atMost(0.5), relative(harm(armWary, harmed), harm(armRandom, harmed))),
-			demand("gain of random with a slowdown over random", "points", "", atLeast(1), ahead(harm(armWary, gain), harm(armRandom, gain))),
-			demand("node-hours of harmful pairs, price to FIFO", "", "", atMost(0.2), relative(harm(armPrice, harmed), harm(armFIFO, harmed))),
-			demand("gain of price over FIFO", "%", "", atLeast(10), harm(armPrice, gain)),
+			expecting("node-hours of harmful pairs, random with a slowdown to random", "", "", atMost(0.5), relative(harm(armWary, harmed), harm(armRandom, harmed))),
+			expecting("gain of random with a slowdown over random", "points", "", atLeast(1), ahead(harm(armWary, gain), harm(armRandom, gain))),
+			expecting("node-hours of harmful pairs, price to FIFO", "", "", atMost(0.2), relative(harm(armPrice, harmed), harm(armFIFO, harmed))),
+			expecting("gain of price over FIFO", "%", "", atLeast(10), harm(armPrice, gain)),
 		}},
 	}
 }

@@ -4,13 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/internal/store/mem"
@@ -42,19 +38,7 @@ func TestColocationGolden(t *testing.T) {
 		r := &found.runs[i]
 		fmt.Fprintf(&b, "\n%s: %.2f min, mean turnaround %.2f min, %.2f %% over FIFO\n", r.Policy, r.Minutes, r.Turnaround, r.Gain)
 	}
-	file := filepath.Join("testdata", "colocation.golden")
-	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v; write it with go test ./study -run TestColocationGolden -update", err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); diff != "" {
-		t.Errorf("the evaluation differs from the golden (-want +got); if neighbours or the core changed on purpose, -update rewrites it:\n%s", diff)
-	}
+	compareGolden(t, "colocation", b.String(), "neighbours or the core changed on purpose")
 }
 
 // TestColocationTables compares the model with what models.md 5.2 says that it gives, which was computed from figures that are rounded there.

@@ -3,11 +3,8 @@ package study
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,8 +18,6 @@ import (
 	"github.com/dovetail-sched/dovetail/sim/zoe"
 	"github.com/dovetail-sched/dovetail/trace"
 )
-
-var update = flag.Bool("update", false, "rewrite the goldens in testdata")
 
 // goldenZoe is the scale of the golden: large enough for some queueing.
 func goldenZoe() *Zoe {
@@ -64,19 +59,7 @@ func TestZoeGolden(t *testing.T) {
 	for i := range e.Claims {
 		fmt.Fprintf(&b, "%s: %s\n", e.Claims[i].ID, e.Claims[i].Verdict)
 	}
-	file := filepath.Join("testdata", "zoe.golden")
-	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v; write it with go test ./study -run TestZoeGolden -update", err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); diff != "" {
-		t.Errorf("the evaluation differs from the golden (-want +got); if the core decides otherwise on purpose, -update rewrites it:\n%s", diff)
-	}
+	compareGolden(t, "zoe", b.String(), "the core decides otherwise on purpose")
 }
 
 // TestZoeWhole simulates everything, small, and looks at what is shown of it.
