@@ -107,6 +107,7 @@ type Space struct {
 	spots []Spot // what Place returned last
 	free  dovetail.Resources
 	grown int64 // see Grown
+	grows int64 // how often it grew: a number that was given once is not given again
 
 	options  []option // what follows is memory of PlaceBy
 	peaks    []peak
@@ -127,7 +128,7 @@ type vertex struct {
 }
 
 // NewSpace returns a space without nodes.
-func NewSpace(o Order) *Space { return &Space{order: o, grown: 1} }
+func NewSpace(o Order) *Space { return &Space{order: o, grown: 1, grows: 1} }
 
 // Len returns the number of nodes.
 func (s *Space) Len() int { return len(s.nodes) }
@@ -142,8 +143,13 @@ func (s *Space) Free() dovetail.Resources { return s.free }
 // is the same, what did not fit does not fit.
 func (s *Space) Grown() int64 { return s.grown }
 
-// Rewind makes Grown return what it did before some replicas were placed and taken away again, and nothing else happened.
+// Rewind makes Grown return what it did when the nodes had as much room as they have now, or more.
 func (s *Space) Rewind(grown int64) { s.grown = grown }
+
+func (s *Space) grow() {
+	s.grows++
+	s.grown = s.grows
+}
 
 // SetOrder changes the preference among nodes.
 func (s *Space) SetOrder(o Order) {
@@ -154,7 +160,7 @@ func (s *Space) SetOrder(o Order) {
 
 // Add adds a node with nothing on it and returns its number.
 func (s *Space) Add(n Node) int {
-	s.grown++
+	s.grow()
 	n.Free = n.Capacity
 	s.nodes = append(s.nodes, n)
 	s.isOld = append(s.isOld, false)
@@ -170,7 +176,7 @@ func (s *Space) Add(n Node) int {
 
 // Update changes what a node is; what is placed on it stays.
 func (s *Space) Update(i int, f func(n *Node)) {
-	s.grown++
+	s.grow()
 	n := &s.nodes[i]
 	s.free = s.free.Minus(available(n))
 	used := n.Capacity.Minus(n.Free)
@@ -192,7 +198,7 @@ func available(n *Node) dovetail.Resources {
 // Take puts n replicas on node i whether they fit or not; a negative n takes them away.
 func (s *Space) Take(i int, each dovetail.Resources, n int) {
 	if n < 0 {
-		s.grown++
+		s.grow()
 	}
 	node := &s.nodes[i]
 	node.Replicas += n
@@ -385,7 +391,7 @@ func (s *Space) rebuild() {
 	for half < len(s.nodes) {
 		half *= 2
 	}
-	s.grown++
+	s.grow()
 	s.tree = make([]vertex, 2*half)
 	s.stale = s.stale[:0]
 	clear(s.isOld)

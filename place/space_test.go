@@ -203,3 +203,26 @@ func TestRules(t *testing.T) {
 		}
 	})
 }
+
+// TestGrown: what Grown returns tells one state of a space from every other that has more room somewhere, although it is rewound.
+func TestGrown(t *testing.T) {
+	s := NewSpace(Orders()[0])
+	each := dovetail.Resources{1}
+	s.Add(Node{Capacity: dovetail.Resources{3}, Up: true})
+	full := s.Grown()
+	s.Take(0, each, 2)
+	if s.Grown() != full {
+		t.Error("placing replicas changes it")
+	}
+	s.Take(0, each, -1)
+	more := s.Grown()
+	if more == full {
+		t.Error("taking replicas away does not change it")
+	}
+	s.Take(0, each, 1)
+	s.Rewind(full)
+	s.Take(0, each, -2)
+	if now := s.Grown(); now == full || now == more {
+		t.Errorf("%d was returned before, when there was less room", now)
+	}
+}

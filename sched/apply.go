@@ -23,6 +23,7 @@ func (c *Core) Apply(now time.Time, e dovetail.Event) error {
 	if now.After(c.now) {
 		c.before, c.now = c.now, now
 	}
+	c.foreseen = foresight{}
 	switch e.(type) {
 	case dovetail.Decided:
 		c.stale, c.settled = false, now
@@ -156,6 +157,9 @@ func (c *Core) judge(r *run, o dovetail.Outcome, why string) {
 	if r.verdict == nil {
 		r.verdict = &dovetail.End{Run: r.id, Outcome: o, Why: why}
 		c.verdicts = append(c.verdicts, r)
+		if r.state == dovetail.Queued {
+			c.line.vain = vain{}
+		}
 		c.touch(r)
 	}
 }

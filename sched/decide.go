@@ -63,6 +63,22 @@ type draft struct {
 	palate  palate
 }
 
+// foresight is what a draft knew at its end. If its plan is applied next, the cluster is as the draft left it, and what did not fit then
+// does not fit now.
+type foresight struct {
+	plan  dovetail.Plan
+	grown int64 // what Space.Grown returned
+	vain  vain
+}
+
+// of reports whether it belongs to this very plan.
+func (f *foresight) of(p *dovetail.Plan) bool {
+	return f.plan.Seq == p.Seq && same(f.plan.Ends, p.Ends) && same(f.plan.Assign, p.Assign)
+}
+
+// same reports whether two slices are one.
+func same[E any](a, b []E) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+
 // step is one change of a grant.
 type step struct {
 	r     *run
@@ -97,6 +113,7 @@ func (c *Core) Decide(now time.Time) dovetail.Plan {
 	plan.Reasons = d.explain()
 	if !plan.Empty() {
 		plan.Seq = c.seq + 1
+		c.foreseen, c.line.vain = foresight{plan, c.space.Grown(), c.line.vain}, vain{}
 	}
 	return plan
 }
@@ -338,22 +355,17 @@ func (d *draft) block(w *run) bool {
 	if d.near {
 		return !d.window.due
 	}
-	return d.c.order.Backfill && d.looked < backfillDepth && !d.c.overdue(w, d.now)
+	return d.c.order.Backfill && d.looked < d.c.depth && !d.c.overdue(w, d.now)
 }
 
 // forget drops what is known not to fit: capacity became free.
 func (d *draft) forget() { d.round++ }
 
 // isFull reports whether it is known that not one more replica of a component fits.
-func (d *draft) isFull(a *app, ci int) bool { return a.full[ci] == d.round }
+func (d *draft) isFull(a *app, ci int) bool { return a.full[ci] == d.c.space.Grown() }
 
-// setFull notes whether that is so.
-func (d *draft) setFull(a *app, ci int, full bool) {
-	a.full[ci] = 0
-	if full {
-		a.full[ci] = d.round
-	}
-}
+// setFull notes that not one more does.
+func (d *draft) setFull(a *app, ci int) { a.full[ci], d.shut = d.c.space.Grown(), len(d.steps) }
 
 // sort sorts runs by the order of the policy now. What was sorted before takes little time.
 func (d *draft) sort(runs []*run) {
@@ -529,7 +541,7 @@ func (d *draft) passBy(w *run) bool {
 	d.because(w, dovetail.Behind)
 	d.passed = true
 	d.looked++
-	return d.looked >= backfillDepth
+	return d.looked >= d.c.depth
 }
 
 func (d *draft) start(w *run) {

@@ -19,7 +19,7 @@ func (c *Core) asks(a *app, ci int) int {
 // first returns how many replicas of component ci a run is to get at its start: what its application asks for, or, with the rigid allocator, those up
 // to its ceiling if that was chosen.
 func (c *Core) first(r *run, ci int) int {
-	if r.choice != nil && c.cfg.Alloc == "rigid" {
+	if c.cfg.Alloc == "rigid" && r.choice != nil {
 		return r.app.spec.Components[ci].Count + r.mayUse(ci)
 	}
 	return c.asks(r.app, ci)

@@ -15,6 +15,7 @@ func (f fitter) Core(r *run) bool {
 	if !f.mayFit(r) {
 		return false
 	}
+	mark := len(f.steps)
 	return f.Try(func() bool {
 		for ci := range r.comps {
 			n := r.lacks(ci)
@@ -28,7 +29,9 @@ func (f fitter) Core(r *run) bool {
 			spots := f.place(r, ci, n)
 			f.note(r, ci, core, spots)
 			if n -= count(spots); n > 0 {
-				f.setFull(r.app, ci, n == r.app.spec.Components[ci].Count && len(spots) == 0 && !touchy)
+				if len(f.steps) == mark && !touchy {
+					f.setFull(r.app, ci)
+				}
 				return false
 			}
 		}
@@ -199,6 +202,12 @@ func (e eviction) better(o eviction) bool {
 	return e.node < o.node
 }
 
+// rules reports whether an eviction is better than every one that places so many replicas or more on some node, where so many need at
+// least these victims. What is free there serves the first replicas, so that more of them need no fewer victims each, up to rounding.
+func (e eviction) rules(victims, room int) bool {
+	return (victims-1)*e.room >= e.victims*room && e.room > 0
+}
+
 // evict takes elastic replicas of victim on the one node where that pays best, places up to n replicas of a class of r's
 // component ci there, and returns how many.
 func (f fitter) evict(r *run, ci int, cl class, n int, victim *run) int {
@@ -214,7 +223,7 @@ func (f fitter) evict(r *run, ci int, cl class, n int, victim *run) int {
 			each := victim.app.shapes[vi].Each
 			for room := 0; room < n; { // only numbers that make room for one more
 				v := max(1, least(sh.Each.Times(room+1), free, each, k.want))
-				if v > k.want {
+				if v > k.want || best.rules(v, room+1) && !negative(free) {
 					break
 				}
 				room = sh.Each.Count(free.Plus(each.Times(v)), n)
@@ -283,9 +292,6 @@ func (f fitter) Grow(r *run) bool {
 		satisfied = f.grow(r)
 		return false
 	})
-	for ci := range r.app.shapes {
-		f.setFull(r.app, ci, false) // it was found while r held more than it gets
-	}
 	return satisfied
 }
 
@@ -299,8 +305,9 @@ func (f fitter) grow(r *run) bool {
 		if touchy := f.c.touchy(r); touchy || !f.isFull(r.app, ci) {
 			spots := f.place(r, ci, n)
 			f.note(r, ci, elastic, spots)
-			n -= count(spots)
-			f.setFull(r.app, ci, n > 0 && !touchy)
+			if n -= count(spots); n > 0 && !touchy {
+				f.setFull(r.app, ci)
+			}
 		}
 		all = all && n == 0
 	}

@@ -128,7 +128,7 @@ func (d *draft) grows(a *app) bool {
 		if d.c.space.Holds(sh, 1, nil) {
 			return true
 		}
-		d.setFull(a, ci, true)
+		d.setFull(a, ci)
 	}
 	return false
 }

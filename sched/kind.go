@@ -147,19 +147,26 @@ func (t *tenant) part(frozen bool) part {
 	return working
 }
 
-// tenant finds, or adds, what a run has on a node. Tenants are in order of run.
-func (n *node) tenant(r *run) *tenant {
-	i, ok := slices.BinarySearchFunc(n.tenants, r.id, func(t tenant, id dovetail.RunID) int { return cmp.Compare(t.r.id, id) })
-	if !ok {
-		n.tenants = slices.Insert(n.tenants, i, tenant{r: r})
+// tenant finds, or adds, what a run has on a node, and returns its place there. Tenants are in order of run.
+func (n *node) tenant(r *run) (int, *tenant) {
+	if i := n.asked; i < len(n.tenants) && n.tenants[i].r == r { // as when replicas come up
+		return i, &n.tenants[i]
 	}
-	return &n.tenants[i]
+	for i := range n.tenants { // few, and faster than to look into each run for its ID
+		if n.tenants[i].r == r {
+			n.asked = i
+			return i, &n.tenants[i]
+		}
+	}
+	i, _ := slices.BinarySearchFunc(n.tenants, r.id, func(t tenant, id dovetail.RunID) int { return cmp.Compare(t.r.id, id) })
+	n.tenants, n.asked = slices.Insert(n.tenants, i, tenant{r: r}), i
+	return i, &n.tenants[i]
 }
 
 // tidy drops a tenant that has nothing.
-func (n *node) tidy(t *tenant) {
-	if t.want == 0 && t.live == 0 {
-		n.tenants = slices.DeleteFunc(n.tenants, func(o tenant) bool { return o.r == t.r })
+func (n *node) tidy(i int) {
+	if t := &n.tenants[i]; t.want == 0 && t.live == 0 {
+		n.tenants = slices.Delete(n.tenants, i, i+1)
 	}
 }
 
@@ -177,12 +184,12 @@ func (n *node) beside(r *run) part {
 // dwell changes how many replicas a run has on a node, and how many of them are up.
 func (c *Core) dwell(r *run, node, live, up int, now time.Time) {
 	n := &c.nodes[node]
-	t := n.tenant(r)
+	i, t := n.tenant(r)
 	before := t.part(r.frozen)
 	t.live += live
 	t.up += up
 	n.turned(r, before, t.part(r.frozen), now)
-	n.tidy(t)
+	n.tidy(i)
 	if up != 0 {
 		r.kind.pace(now, up)
 	}
@@ -205,7 +212,7 @@ func (c *Core) freeze(r *run, on bool, now time.Time) {
 		for i := range r.comps[ci].cells {
 			if k := &r.comps[ci].cells[i]; k.live > 0 {
 				n := &c.nodes[k.node]
-				t := n.tenant(r)
+				_, t := n.tenant(r)
 				n.turned(r, t.part(!on), t.part(on), now)
 			}
 		}
@@ -247,7 +254,7 @@ func (c *Core) keep() {
 // none is remembered meanwhile, and nobody else is asked about.
 func (c *Core) lodge(r *run, node, delta int) {
 	n := &c.nodes[node]
-	t := n.tenant(r)
+	i, t := n.tenant(r)
 	was := t.want
 	t.want += delta
 	switch {
@@ -259,5 +266,5 @@ func (c *Core) lodge(r *run, node, delta int) {
 	if (was > 0) != (t.want > 0) && !c.scratch.trying {
 		n.liked = [memory]liking{}
 	}
-	n.tidy(t)
+	n.tidy(i)
 }

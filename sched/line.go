@@ -117,14 +117,14 @@ func (c *Core) part(r *run) {
 // comes first.
 type entry struct {
 	r       *run
-	version uint32
-	link    bool // in a front: see there
 	class   *place.Class
-	asks    int                // how many of its class must fit at once
+	asks    int32 // how many of its class must fit at once
+	version uint32
 	fitsAt  int64              // the version of the cluster for which it is known that its core would fit it, were it empty
 	need    dovetail.Resources // of its core
 	key     key
 	job     policy.Job // while it waits it does not change: ranking afresh reads entries one after the other, and nothing else
+	link    bool       // in a front: see there
 }
 
 // arrival is when a run began to wait. It is void when the entry is.
@@ -144,8 +144,9 @@ type line struct {
 	front    front
 	fresh    []entry // not sorted in yet
 	arrivals []arrival
-	n        int // runs waiting
-	left     int // how many have left since gaps were closed
+	n        int  // runs waiting
+	vain     vain // see there
+	left     int  // how many have left since gaps were closed
 }
 
 // enter puts a run at its place in the line.
@@ -165,6 +166,7 @@ func (c *Core) enter(r *run, now time.Time) {
 func (c *Core) leave(r *run) {
 	r.entry++
 	c.line.n--
+	c.line.vain = vain{}
 	c.line.left++
 	if max(len(c.line.sorted)+len(c.line.fresh), len(c.line.arrivals)) > 2*c.line.n+1000 {
 		c.line.compact()
@@ -214,6 +216,9 @@ func (l *line) settle(moves bool) {
 		return
 	}
 	slices.SortFunc(l.fresh, func(a, b entry) int { return a.key.compare(&b.key) })
+	if l.vain.covers(&l.fresh[0].key) {
+		l.vain = vain{}
+	}
 	old := len(l.sorted)
 	l.sorted = append(l.sorted, l.fresh...)
 	for i, j := old-1, len(l.fresh)-1; j >= 0; { // merge from the back: mostly nothing moves
@@ -231,7 +236,7 @@ func (l *line) settle(moves bool) {
 // rerank computes every key anew: the order, or a priority, changed.
 func (c *Core) rerank(now time.Time) {
 	c.ranking++
-	c.line.front = front{}
+	c.line.front, c.line.vain = front{}, vain{}
 	c.line.compact()
 	c.line.fresh = append(c.line.fresh, c.line.sorted...)
 	c.line.sorted = nil
@@ -248,7 +253,7 @@ func (c *Core) rekey(class string, now time.Time) {
 		r.ranked, r.app.ranked, c.orderedAt = 0, 0, 0
 	}
 	l := &c.line
-	l.front = front{}
+	l.front, l.vain = front{}, vain{}
 	renew := func(e *entry) {
 		e.r.ranked = 0
 		e.key, e.job = c.key(e.r, now), e.r.job(now)

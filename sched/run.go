@@ -43,9 +43,9 @@ type app struct {
 	fits   bool  // the core would fit the nodes that are open, if they were empty
 	ever   bool  // … all nodes
 
-	shut   int64 // what Space.Grown returned when its core did not fit
-	failed int   // the round of a decision in which a run of it was blocked; so is every later one
-	full   []int // per component, a round in which not one more replica fits
+	shut   int64   // what Space.Grown returned when its core did not fit
+	failed int     // the round of a decision in which a run of it was blocked; so is every later one
+	full   []int64 // per component, … when not one more replica fitted
 
 	hungry []*run // in service and can use more elastic replicas; and some that no longer can
 	gone   int    // how many of those have ended
@@ -55,7 +55,7 @@ type app struct {
 
 func (c *Core) newApp(spec *dovetail.Application) *app {
 	n := len(spec.Components)
-	a := &app{spec: spec, shapes: make([]place.Shape, n), after: make([][]int, n), full: make([]int, n), scaled: spec.Scaled(), aims: aims(spec)}
+	a := &app{spec: spec, shapes: make([]place.Shape, n), after: make([][]int, n), full: make([]int64, n), scaled: spec.Scaled(), aims: aims(spec)}
 	for i := range spec.Components {
 		comp := &spec.Components[i]
 		a.shapes[i] = place.Shape{Each: comp.Resources, Nodes: comp.Nodes}
@@ -149,6 +149,7 @@ type run struct {
 // comp is one component of a run in service.
 type comp struct {
 	cells []cell
+	found int // the cell that was looked for last
 	want  [numClasses]int
 	up    [numClasses]int
 	ready [numClasses]int
@@ -171,6 +172,12 @@ func (k *cell) empty() bool { return k.want == 0 && k.told == 0 && k.live == 0 }
 
 // find returns where the cell of a class on a node is, or belongs. Cells are in order of class, then node.
 func (p *comp) find(cl class, node int) (int, bool) {
+	for i := p.found; i < min(p.found+2, len(p.cells)); i++ { // mostly the one that was asked for last, or the next one
+		if k := &p.cells[i]; k.node == node && k.class == cl {
+			p.found = i
+			return i, true
+		}
+	}
 	low, high := 0, len(p.cells)
 	for low < high {
 		mid := (low + high) / 2
@@ -180,6 +187,7 @@ func (p *comp) find(cl class, node int) (int, bool) {
 			high = mid
 		}
 	}
+	p.found = low
 	return low, low < len(p.cells) && p.cells[low].class == cl && p.cells[low].node == node
 }
 

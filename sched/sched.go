@@ -42,6 +42,7 @@ type Core struct {
 	version  int64                // grows whenever what nodes can hold changes
 
 	scratch  draft                 // the decision in the making
+	foreseen foresight             // … what the last one knew, if nothing happened since
 	freed    []dovetail.Resources  // … what it computes capacities in
 	surveyed survey                // … and neighbours
 	granted  map[dovetail.Slot]int // … and what a plan is checked in
@@ -62,6 +63,7 @@ type Core struct {
 	orderedAt int                                 // the ranking that ordered belongs to; 0: none
 	line      line
 	ranking   int // grows whenever ranks computed before are void
+	depth     int // backfillDepth, but in tests
 
 	hungry   []*app            // have hungry runs, or had some
 	pending  []*run            // want and told may differ
@@ -90,6 +92,7 @@ type node struct {
 	class    string // of machine: its label "class", else its capacity
 	draining bool
 	tenants  []tenant  // the runs that have something there, by ID
+	asked    int       // the one that was asked for last
 	since    time.Time // the job classes there are what they are, and do what they do
 	liked    [memory]liking
 	likedAt  int // where the next one goes
@@ -100,6 +103,7 @@ type node struct {
 func New(cfg dovetail.Config) (*Core, error) {
 	c := &Core{
 		next:     1,
+		depth:    backfillDepth,
 		nodeByID: make(map[string]int),
 		runs:     make(map[dovetail.RunID]*run),
 		apps:     make(map[*dovetail.Application]*app),

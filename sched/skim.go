@@ -1,11 +1,14 @@
 package sched
 
 import (
+	"math"
+	"slices"
+
 	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/place"
 )
 
-// A backfilling order tries, in every decision, up to backfillDepth runs behind those that do not fit. Nearly all of them are ruled
+// A backfilling order tries, in every decision, up to Core.depth runs behind those that do not fit. Nearly all of them are ruled
 // out by what is free in all or by the class of what they ask for: for them the walk along the line reads one entry after the other
 // and of the run its first bytes, and asks neither the nodes nor the allocator. As soon as the allocator takes nothing back any more
 // for those that wait, all it could do is call them blocked.
@@ -15,41 +18,67 @@ func (d *draft) skims() bool {
 	return d.c.order.Backfill && !d.c.order.Reserves && !d.c.order.Moves && !d.c.cfg.Preempt && d.c.cfg.MaxWait == 0
 }
 
-// skim is waiting for an order that skims.
+// skim is waiting for an order that skims. It begins behind those that were looked at in vain, if that still holds.
 func (d *draft) skim(yield func(*run) bool) {
 	c := d.c
 	c.line.settle(false)
-	c.line.closeGaps(backfillDepth)
-	d.skipped = d.skipped[:0]
-	for i := range c.line.sorted {
+	c.line.closeGaps(c.depth)
+	i, grown, why, sure := d.resume(), c.space.Grown(), d.uniform(), true
+	for goOn := true; goOn && i < len(c.line.sorted) && d.looked < c.depth; i++ {
 		e := &c.line.sorted[i]
 		r := e.r
-		if !e.valid() || r.held || r.chosen || r.ending {
-			continue
-		}
-		if d.closed && e.fitsAt == c.version && d.ruledOut(e) {
+		switch {
+		case !e.valid() || r.held || r.chosen || r.ending:
+		case d.closed && e.fitsAt == c.version && d.ruledOut(e):
 			d.passed = true
-			d.skipped = append(d.skipped, r)
-			if d.looked++; d.looked >= backfillDepth {
-				return
+			d.looked++
+			if why == dovetail.NoReason || r.reason != why {
+				d.skipped = append(d.skipped, r)
 			}
-			continue
-		}
-		if !d.mayEver(r) {
-			continue
-		}
-		e.fitsAt = c.version
-		if !yield(r) {
-			return
+		case d.mayEver(r):
+			e.fitsAt = c.version
+			open := d.varies(r) || len(r.app.shapes) > 1 && !d.lacksRoom(r) // with less room the first component may lie elsewhere, and the next fit
+			goOn = yield(r)
+			sure = sure && (r.chosen || !open)
 		}
 	}
+	c.line.vain = vain{}
+	if sure && i > 0 && why != dovetail.NoReason {
+		c.line.vain = vain{grown: grown, last: c.line.sorted[i-1].key, looked: d.looked}
+	}
+}
+
+// vain is the part of the line in which nobody could start. As long as no node has more room, and nobody of that part left the line
+// without being started, the next walk begins behind it. Otherwise each arrival would look at every run of a long line again.
+type vain struct {
+	grown  int64 // what Space.Grown returned when the walk began; 0: nothing is known
+	last   key
+	looked int // how many of them wait
+}
+
+// covers reports whether a key belongs to that part.
+func (v *vain) covers(k *key) bool { return v.grown != 0 && k.compare(&v.last) <= 0 }
+
+// resume begins a walk and returns where.
+func (d *draft) resume() int {
+	known := &d.c.line.vain
+	if known.grown != d.c.space.Grown() || !d.closed {
+		d.skipped = d.skipped[:0]
+		return 0
+	}
+	d.looked, d.passed = known.looked, known.looked > 0
+	i, found := slices.BinarySearchFunc(d.c.line.sorted, &known.last, func(e entry, k *key) int { return e.key.compare(k) })
+	if found {
+		i++
+	}
+	return i
 }
 
 // ruledOut reports whether a run cannot fit: by the sum of free capacity, by class, or because one component by itself does not.
 func (d *draft) ruledOut(e *entry) bool {
 	s := d.c.space
-	known := s.Counted(e.class) && s.Rules(e.class, e.asks) // so it is with most
-	return known || !e.need.Fits(s.Free()) || d.rules(e.class, e.asks) || !d.varies(e.r) && d.lacksRoom(e.r)
+	known := s.Counted(e.class) && s.Rules(e.class, int(e.asks)) // so it is with most
+	return known || !e.need.Fits(s.Free()) || d.rules(e.class, int(e.asks)) || !d.varies(e.r) && d.lacksRoom(e.r)
 }
 
 // rules reports whether a class rules out that n replicas of one of its shapes fit.
@@ -65,17 +94,31 @@ func (d *draft) judge() {
 	if len(d.skipped) == 0 {
 		return
 	}
-	flexible := d.c.cfg.Alloc == "flexible"
-	hungry := flexible && d.anyHungry()
+	why := d.uniform()
 	for _, r := range d.skipped {
-		code := dovetail.NoCapacity
-		if hungry || flexible && !d.idle(r) { // as saturated says of one that does not jump
-			code = dovetail.Saturated
+		code := why
+		if code == dovetail.NoReason {
+			code = dovetail.NoCapacity
+			if !d.idle(r) { // as saturated says of one that does not jump
+				code = dovetail.Saturated
+			}
 		}
 		if !r.judged && r.reason != code {
 			d.because(r, dovetail.NoCapacity)
 		}
 	}
+}
+
+// uniform returns the reason of all who are passed over; NoReason if it depends on the run, as long as all in service have what they can
+// use.
+func (d *draft) uniform() dovetail.ReasonCode {
+	switch {
+	case d.c.cfg.Alloc != "flexible":
+		return dovetail.NoCapacity
+	case d.anyHungry():
+		return dovetail.Saturated
+	}
+	return dovetail.NoReason
 }
 
 // classify notes in an entry what its run needs in all, and the component of which most replicas must fit at once.
@@ -87,8 +130,8 @@ func (c *Core) classify(e *entry) {
 		if a.aims {
 			n = a.spec.Components[ci].Count // its ceiling is not chosen yet
 		}
-		if n > e.asks {
-			e.class, e.asks = a.class[ci], n
+		if n = min(n, math.MaxInt32); n > int(e.asks) {
+			e.class, e.asks = a.class[ci], int32(n)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -13,21 +14,28 @@ import (
 )
 
 // TestSkim feeds the same to a core and to one that never passes a run over without asking the allocator and remembers nothing that
-// did not fit, with a line of many runs that do not fit: they decide the same, and the first one does pass runs over.
+// did not fit, with a line of many runs that do not fit: they decide the same, and the first one does pass runs over and does begin
+// behind those that it has looked at.
 func TestSkim(t *testing.T) {
-	skipped := 0
+	skipped, resumed := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := dovetail.DefaultConfig()
 		cfg.Policy = "fifo-backfill"
 		cfg.Alloc = rapid.SampledFrom([]string{"rigid", "malleable", "flexible"}).Draw(t, "alloc")
 		cfg.Replan = dovetail.Duration(3 * time.Second)
+		cfg.Regrow = dovetail.Duration(rapid.SampledFrom([]time.Duration{0, 5 * time.Second}).Draw(t, "regrow"))
 		targets := rapid.Bool().Draw(t, "targets") // ceilings, which move, in place of limits
+		depth := rapid.SampledFrom([]int{3, 10, backfillDepth}).Draw(t, "depth")
 		var cores [2]*Core
 		for i := range cores {
+			if i == 1 {
+				cfg.MaxWait = dovetail.Duration(1000 * time.Hour) // nobody waits so long, but such a core does not skim
+			}
 			c, err := New(cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
+			c.depth = depth
 			cores[i] = c
 		}
 		now, next := epoch, dovetail.RunID(1)
@@ -51,6 +59,9 @@ func TestSkim(t *testing.T) {
 				if rapid.Bool().Draw(t, "two") { // the first may be placed, and taken back because the second does not fit
 					app.Components = append(app.Components, dovetail.Component{Name: "d", Count: n, Resources: genUnits(t, 1, 4)})
 				}
+				if rapid.IntRange(0, 12).Draw(t, "exclusive") == 0 {
+					app.Colocation = &dovetail.Affinity{Exclusive: true}
+				}
 				if targets && rapid.IntRange(0, 2).Draw(t, "target") == 0 {
 					app.Priority = rapid.IntRange(0, 1).Draw(t, "priority")
 					app.Target = &dovetail.Target{Runtime: dovetail.Duration(time.Duration(rapid.IntRange(1, 100).Draw(t, "runtime")) * time.Second)}
@@ -63,6 +74,16 @@ func TestSkim(t *testing.T) {
 			}
 			if serving := cores[0].Serving(); len(serving) > 0 && rapid.Bool().Draw(t, "departure") {
 				apply(dovetail.Cancelled{Run: rapid.SampledFrom(serving).Draw(t, "run")})
+			}
+			if serving := cores[0].Serving(); len(serving) > 0 {
+				id := rapid.SampledFrom(serving).Draw(t, "run in service")
+				switch r := cores[0].runs[id]; {
+				case r.state == dovetail.Stopping:
+				case r.suspended:
+					apply(dovetail.Resumed{Run: id})
+				case rapid.IntRange(0, 5).Draw(t, "suspended") == 0:
+					apply(dovetail.Suspended{Run: id})
+				}
 			}
 			if waiting := cores[0].queued(); len(waiting) > 0 {
 				id := rapid.SampledFrom(waiting).Draw(t, "waiting run")
@@ -77,12 +98,15 @@ func TestSkim(t *testing.T) {
 					apply(dovetail.Reprioritised{Run: id, Priority: rapid.IntRange(0, 1).Draw(t, "priority")})
 				}
 			}
-			for i := range cores[1].line.sorted {
-				e := &cores[1].line.sorted[i]
-				e.fitsAt, e.r.app.shut = 0, 0
-				for _, class := range e.r.app.class {
+			for _, r := range cores[1].runs {
+				r.app.shut = 0
+				clear(r.app.full)
+				for _, class := range r.app.class {
 					*class = place.Class{Each: class.Each}
 				}
+			}
+			if v := &cores[0].line.vain; v.looked > 0 && v.grown == cores[0].space.Grown() {
+				resumed++
 			}
 			plan, plain := cores[0].Decide(now), cores[1].Decide(now)
 			if again := cores[0].Decide(now); !cmp.Equal(plan, again) {
@@ -91,11 +115,16 @@ func TestSkim(t *testing.T) {
 			if !cmp.Equal(plan, plain) {
 				t.Fatalf("passing runs over changes the decision:\n%s", cmp.Diff(plain, plan))
 			}
+			if rapid.IntRange(0, 9).Draw(t, "what happens before the plan is applied") == 0 {
+				apply(dovetail.NodeUp{Node: dovetail.Node{Name: fmt.Sprintf("n%d", 4+next), Capacity: genUnits(t, 1, 4)}})
+			}
 			if !plan.Empty() {
 				apply(dovetail.Decided{Plan: plan})
 			}
-			for _, change := range surplus(cores[0]) {
-				apply(change)
+			if rapid.IntRange(0, 3).Draw(t, "the back-end reports") > 0 {
+				for _, change := range surplus(cores[0]) {
+					apply(change)
+				}
 			}
 			if cap(cores[0].scratch.skipped) > 0 {
 				skipped++
@@ -104,6 +133,9 @@ func TestSkim(t *testing.T) {
 	})
 	if skipped == 0 {
 		t.Error("no run was ever passed over")
+	}
+	if resumed == 0 {
+		t.Error("no walk began behind those that were looked at")
 	}
 }
 
@@ -139,4 +171,51 @@ func surplus(c *Core) []dovetail.Event {
 		}
 	}
 	return events
+}
+
+// TestLessRoomMayBeBetter: a run whose components are placed one after the other, and do not all fit, may fit once somebody behind it has
+// taken some room: the first component then goes elsewhere. A walk that begins behind it would not see that.
+func TestLessRoomMayBeBetter(t *testing.T) {
+	cfg := dovetail.DefaultConfig()
+	cfg.Policy, cfg.Alloc = "fifo-backfill", "malleable"
+	c, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const small, large = 1, 3
+	component := func(name string, cpu, memory int64) dovetail.Component {
+		return dovetail.Component{Name: name, Count: 1, Max: 1, Resources: dovetail.Resources{cpu, memory}, Ends: "run"}
+	}
+	now := epoch
+	apply := func(e dovetail.Event) {
+		t.Helper()
+		if err := c.Apply(now, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decide := func() (started []dovetail.RunID) {
+		plan := c.Decide(now)
+		for _, a := range plan.Assign {
+			started = append(started, a.Run)
+		}
+		apply(dovetail.Decided{Plan: plan})
+		now = now.Add(time.Second)
+		return slices.Compact(started)
+	}
+	apply(dovetail.NodeUp{Node: dovetail.Node{Name: "n1", Capacity: dovetail.Resources{small, 2}}})
+	apply(dovetail.NodeUp{Node: dovetail.Node{Name: "n2", Capacity: dovetail.Resources{large, 5}}})
+	apply(dovetail.NodeUp{Node: dovetail.Node{Name: "n3", Capacity: dovetail.Resources{10, 10}}})
+	submit := func(id dovetail.RunID, components ...dovetail.Component) {
+		app := &dovetail.Application{Name: "a", Kind: dovetail.Batch, Components: components}
+		apply(dovetail.Submitted{Run: &dovetail.Run{ID: id, Name: "a", App: app}})
+	}
+	submit(1, component("all", 10, 10))
+	submit(2, component("first", small, 1), component("second", large, 1)) // the first goes to the node with more memory, which the second needs whole
+	if got := decide(); !slices.Equal(got, []dovetail.RunID{1}) {
+		t.Fatalf("started %v; want run 1, and run 2 was to wait", got)
+	}
+	submit(3, component("only", 0, 1)) // goes there too, and then the other node holds fewer replicas
+	if got := decide(); !slices.Equal(got, []dovetail.RunID{2, 3}) {
+		t.Errorf("started %v; want both", got)
+	}
 }
