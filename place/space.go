@@ -143,7 +143,8 @@ func (s *Space) Free() dovetail.Resources { return s.free }
 // is the same, what did not fit does not fit.
 func (s *Space) Grown() int64 { return s.grown }
 
-// Rewind makes Grown return what it did when the nodes had as much room as they have now, or more.
+// Rewind makes Grown return what it did when the nodes had as much room as they have now, or more. Whatever was noted under that number
+// must have been noted then, or while there was at least as much room as now.
 func (s *Space) Rewind(grown int64) { s.grown = grown }
 
 func (s *Space) grow() {

@@ -34,12 +34,12 @@ type draft struct {
 
 	started []*run
 	order   []*run // runs in service, in order, or nil if nobody asked yet; not those of Core.ordered if ranks stand still
-	round   int    // what applications know not to fit they know of one round; never the same again
+	round   int    // that applications failed they know of one round; never the same again
 	shut    int    // how many steps there were when last an application was found not to fit, or room for a class was counted
 	passed  bool   // in this round a run was passed over
 	again   bool   // what happened in this round may let a run start that was passed over
 	blocked []*run // those that are judged, in order
-	skipped []*run // in this round, without asking the allocator
+	skipped []*run // without asking the allocator, since the last walk that began at the head of the line
 	closed  bool   // in this round the allocator takes nothing back any more for those that wait
 	looked  int    // how many were blocked or skipped in this round
 	choices []chosen
@@ -64,7 +64,7 @@ type draft struct {
 }
 
 // foresight is what a draft knew at its end. If its plan is applied next, the cluster is as the draft left it, and what did not fit then
-// does not fit now.
+// does not fit now. Any other event ends it, and any other draft: that one may note what does not fit in less room.
 type foresight struct {
 	plan  dovetail.Plan
 	grown int64 // what Space.Grown returned
@@ -73,7 +73,7 @@ type foresight struct {
 
 // of reports whether it belongs to this very plan.
 func (f *foresight) of(p *dovetail.Plan) bool {
-	return f.plan.Seq == p.Seq && same(f.plan.Ends, p.Ends) && same(f.plan.Assign, p.Assign)
+	return f.plan.Seq == p.Seq && same(f.plan.Ends, p.Ends) && same(f.plan.Assign, p.Assign) && same(f.plan.Reasons, p.Reasons)
 }
 
 // same reports whether two slices are one.
@@ -120,6 +120,7 @@ func (c *Core) Decide(now time.Time) dovetail.Plan {
 
 // draft begins a decision. It first drops from the core's sets what no longer belongs there.
 func (c *Core) draft(now time.Time) *draft {
+	c.foreseen = foresight{}
 	c.hungry = slices.DeleteFunc(c.hungry, func(a *app) bool {
 		a.listed = a.trim()
 		return !a.listed
@@ -358,13 +359,13 @@ func (d *draft) block(w *run) bool {
 	return d.c.order.Backfill && d.looked < d.c.depth && !d.c.overdue(w, d.now)
 }
 
-// forget drops what is known not to fit: capacity became free.
+// forget lets runs of applications that failed be tried again: capacity became free.
 func (d *draft) forget() { d.round++ }
 
 // isFull reports whether it is known that not one more replica of a component fits.
 func (d *draft) isFull(a *app, ci int) bool { return a.full[ci] == d.c.space.Grown() }
 
-// setFull notes that not one more does.
+// setFull notes that not one more does, with all that the steps so far have taken: see back.
 func (d *draft) setFull(a *app, ci int) { a.full[ci], d.shut = d.c.space.Grown(), len(d.steps) }
 
 // sort sorts runs by the order of the policy now. What was sorted before takes little time.

@@ -149,6 +149,7 @@ func (c *Core) decided(now time.Time, p *dovetail.Plan) error {
 		r.pending = r.goesOn() && (r.suspended != r.frozen || r.unsettled())
 		return !r.pending
 	})
+	c.line.vain = vain{}
 	if c.foreseen.of(p) {
 		c.space.Rewind(c.foreseen.grown)
 		c.line.vain = c.foreseen.vain

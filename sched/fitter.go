@@ -29,7 +29,7 @@ func (f fitter) Core(r *run) bool {
 			spots := f.place(r, ci, n)
 			f.note(r, ci, core, spots)
 			if n -= count(spots); n > 0 {
-				if len(f.steps) == mark && !touchy {
+				if len(f.steps) == mark && !touchy { // nothing was placed before: not even one fits
 					f.setFull(r.app, ci)
 				}
 				return false

@@ -45,7 +45,7 @@ type app struct {
 
 	shut   int64   // what Space.Grown returned when its core did not fit
 	failed int     // the round of a decision in which a run of it was blocked; so is every later one
-	full   []int64 // per component, … when not one more replica fitted
+	full   []int64 // per component, what it returned when not one more replica fitted
 
 	hungry []*run // in service and can use more elastic replicas; and some that no longer can
 	gone   int    // how many of those have ended

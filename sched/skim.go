@@ -23,7 +23,7 @@ func (d *draft) skim(yield func(*run) bool) {
 	c := d.c
 	c.line.settle(false)
 	c.line.closeGaps(c.depth)
-	i, grown, why, sure := d.resume(), c.space.Grown(), d.uniform(), true
+	i, grown, why, sure := d.resume(), c.space.Grown(), d.uniform(), c.method == nil // with one, runs of the window failed before
 	for goOn := true; goOn && i < len(c.line.sorted) && d.looked < c.depth; i++ {
 		e := &c.line.sorted[i]
 		r := e.r
@@ -37,7 +37,7 @@ func (d *draft) skim(yield func(*run) bool) {
 			}
 		case d.mayEver(r):
 			e.fitsAt = c.version
-			open := d.varies(r) || len(r.app.shapes) > 1 && !d.lacksRoom(r) // with less room the first component may lie elsewhere, and the next fit
+			open := d.mayLater(r)
 			goOn = yield(r)
 			sure = sure && (r.chosen || !open)
 		}
@@ -48,18 +48,25 @@ func (d *draft) skim(yield func(*run) bool) {
 	}
 }
 
+// mayLater reports whether a run that cannot start now may start when there is less room: it then has another ceiling, or its first
+// component lies elsewhere, so that the next one fits.
+func (d *draft) mayLater(r *run) bool {
+	return d.varies(r) || len(r.app.shapes) > 1 && !d.lacksRoom(r)
+}
+
 // vain is the part of the line in which nobody could start. As long as no node has more room, and nobody of that part left the line
 // without being started, the next walk begins behind it. Otherwise each arrival would look at every run of a long line again.
 type vain struct {
 	grown  int64 // what Space.Grown returned when the walk began; 0: nothing is known
 	last   key
-	looked int // how many of them wait
+	looked int // how many there count towards Core.depth: not those that are held, or fit no open node
 }
 
 // covers reports whether a key belongs to that part.
 func (v *vain) covers(k *key) bool { return v.grown != 0 && k.compare(&v.last) <= 0 }
 
-// resume begins a walk and returns where.
+// resume begins a walk and returns where. Those who were skipped in an earlier round of the decision, and are not looked at again, still
+// get their reason.
 func (d *draft) resume() int {
 	known := &d.c.line.vain
 	if known.grown != d.c.space.Grown() || !d.closed {
@@ -67,10 +74,12 @@ func (d *draft) resume() int {
 		return 0
 	}
 	d.looked, d.passed = known.looked, known.looked > 0
-	i, found := slices.BinarySearchFunc(d.c.line.sorted, &known.last, func(e entry, k *key) int { return e.key.compare(k) })
-	if found {
-		i++
-	}
+	i, _ := slices.BinarySearchFunc(d.c.line.sorted, &known.last, func(e entry, last *key) int {
+		if e.key.compare(last) <= 0 { // several have the same key if a run was held and released
+			return -1
+		}
+		return 1
+	})
 	return i
 }
 
@@ -109,8 +118,8 @@ func (d *draft) judge() {
 	}
 }
 
-// uniform returns the reason of all who are passed over; NoReason if it depends on the run, as long as all in service have what they can
-// use.
+// uniform returns the reason of all who are passed over; NoReason if it depends on the run: with the flexible allocator when nobody in
+// service is hungry.
 func (d *draft) uniform() dovetail.ReasonCode {
 	switch {
 	case d.c.cfg.Alloc != "flexible":

@@ -26,6 +26,10 @@ func TestSkim(t *testing.T) {
 		cfg.Regrow = dovetail.Duration(rapid.SampledFrom([]time.Duration{0, 5 * time.Second}).Draw(t, "regrow"))
 		targets := rapid.Bool().Draw(t, "targets") // ceilings, which move, in place of limits
 		depth := rapid.SampledFrom([]int{3, 10, backfillDepth}).Draw(t, "depth")
+		if rapid.IntRange(0, 3).Draw(t, "draws") == 0 { // then the walk begins behind a window
+			cfg.Colocation.Choose = rapid.SampledFrom([]string{"random", "price"}).Draw(t, "choose")
+			cfg.Colocation.Window, depth = rapid.IntRange(1, 4).Draw(t, "window"), backfillDepth
+		}
 		var cores [2]*Core
 		for i := range cores {
 			if i == 1 {
@@ -96,7 +100,14 @@ func TestSkim(t *testing.T) {
 					apply(dovetail.Released{Run: id})
 				case 5:
 					apply(dovetail.Reprioritised{Run: id, Priority: rapid.IntRange(0, 1).Draw(t, "priority")})
+				case 6, 7:
+					apply(dovetail.Held{Run: id})
+					apply(dovetail.Released{Run: id})
 				}
+			}
+			if rapid.IntRange(0, 8).Draw(t, "cordon") == 0 {
+				name := rapid.SampledFrom([]string{"n1", "n2", "n3"}).Draw(t, "node")
+				apply(dovetail.Cordoned{Node: name, On: rapid.Bool().Draw(t, "on"), Drain: rapid.Bool().Draw(t, "drain")})
 			}
 			for _, r := range cores[1].runs {
 				r.app.shut = 0
@@ -114,6 +125,9 @@ func TestSkim(t *testing.T) {
 			}
 			if !cmp.Equal(plan, plain) {
 				t.Fatalf("passing runs over changes the decision:\n%s", cmp.Diff(plain, plan))
+			}
+			if waiting := cores[0].queued(); len(waiting) > 0 && rapid.Bool().Draw(t, "somebody asks why") {
+				cores[0].Explain(rapid.SampledFrom(waiting).Draw(t, "of run"), now)
 			}
 			if rapid.IntRange(0, 9).Draw(t, "what happens before the plan is applied") == 0 {
 				apply(dovetail.NodeUp{Node: dovetail.Node{Name: fmt.Sprintf("n%d", 4+next), Capacity: genUnits(t, 1, 4)}})
@@ -173,49 +187,144 @@ func surplus(c *Core) []dovetail.Event {
 	return events
 }
 
-// TestLessRoomMayBeBetter: a run whose components are placed one after the other, and do not all fit, may fit once somebody behind it has
-// taken some room: the first component then goes elsewhere. A walk that begins behind it would not see that.
-func TestLessRoomMayBeBetter(t *testing.T) {
+// hand drives a core by hand; a second passes with each decision.
+type hand struct {
+	t    *testing.T
+	c    *Core
+	now  time.Time
+	last dovetail.RunID
+}
+
+func newHand(t *testing.T, change func(*dovetail.Config)) *hand {
 	cfg := dovetail.DefaultConfig()
 	cfg.Policy, cfg.Alloc = "fifo-backfill", "malleable"
+	if change != nil {
+		change(&cfg)
+	}
 	c, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const small, large = 1, 3
-	component := func(name string, cpu, memory int64) dovetail.Component {
-		return dovetail.Component{Name: name, Count: 1, Max: 1, Resources: dovetail.Resources{cpu, memory}, Ends: "run"}
+	return &hand{t: t, c: c, now: epoch}
+}
+
+func (h *hand) apply(e dovetail.Event) {
+	h.t.Helper()
+	if err := h.c.Apply(h.now, e); err != nil {
+		h.t.Fatal(err)
 	}
-	now := epoch
-	apply := func(e dovetail.Event) {
-		t.Helper()
-		if err := c.Apply(now, e); err != nil {
-			t.Fatal(err)
-		}
+}
+
+func (h *hand) node(name string, cpu, memory int64) {
+	h.t.Helper()
+	h.apply(dovetail.NodeUp{Node: dovetail.Node{Name: name, Capacity: dovetail.Resources{cpu, memory}}})
+}
+
+// coreOf is a component of n core replicas.
+func coreOf(name string, n int, cpu, memory int64) dovetail.Component {
+	return dovetail.Component{Name: name, Count: n, Max: n, Resources: dovetail.Resources{cpu, memory}, Ends: "run"}
+}
+
+func appOf(components ...dovetail.Component) *dovetail.Application {
+	return &dovetail.Application{Name: "a", Kind: dovetail.Batch, Components: components}
+}
+
+func (h *hand) submit(app *dovetail.Application) {
+	h.t.Helper()
+	h.last++
+	h.apply(dovetail.Submitted{Run: &dovetail.Run{ID: h.last, Name: "a", App: app}})
+}
+
+// decide applies the next plan, after what happens in between, and wants these runs to be started by it.
+func (h *hand) decide(between func(), want ...dovetail.RunID) {
+	h.t.Helper()
+	plan := h.c.Decide(h.now)
+	if between != nil {
+		between()
 	}
-	decide := func() (started []dovetail.RunID) {
-		plan := c.Decide(now)
-		for _, a := range plan.Assign {
-			started = append(started, a.Run)
-		}
-		apply(dovetail.Decided{Plan: plan})
-		now = now.Add(time.Second)
-		return slices.Compact(started)
+	if !plan.Empty() {
+		h.apply(dovetail.Decided{Plan: plan})
 	}
-	apply(dovetail.NodeUp{Node: dovetail.Node{Name: "n1", Capacity: dovetail.Resources{small, 2}}})
-	apply(dovetail.NodeUp{Node: dovetail.Node{Name: "n2", Capacity: dovetail.Resources{large, 5}}})
-	apply(dovetail.NodeUp{Node: dovetail.Node{Name: "n3", Capacity: dovetail.Resources{10, 10}}})
-	submit := func(id dovetail.RunID, components ...dovetail.Component) {
-		app := &dovetail.Application{Name: "a", Kind: dovetail.Batch, Components: components}
-		apply(dovetail.Submitted{Run: &dovetail.Run{ID: id, Name: "a", App: app}})
+	h.now = h.now.Add(time.Second)
+	var started []dovetail.RunID
+	for _, a := range plan.Assign {
+		started = append(started, a.Run)
 	}
-	submit(1, component("all", 10, 10))
-	submit(2, component("first", small, 1), component("second", large, 1)) // the first goes to the node with more memory, which the second needs whole
-	if got := decide(); !slices.Equal(got, []dovetail.RunID{1}) {
-		t.Fatalf("started %v; want run 1, and run 2 was to wait", got)
+	if started = slices.Compact(started); !slices.Equal(started, want) {
+		h.t.Errorf("started %v; want %v", started, want)
 	}
-	submit(3, component("only", 0, 1)) // goes there too, and then the other node holds fewer replicas
-	if got := decide(); !slices.Equal(got, []dovetail.RunID{2, 3}) {
-		t.Errorf("started %v; want both", got)
+}
+
+// TestLessRoomMayBeBetter: a run whose components are placed one after the other, and do not all fit, may fit once somebody behind it has
+// taken some room: the first component then goes elsewhere. A walk that begins behind it would not see that.
+func TestLessRoomMayBeBetter(t *testing.T) {
+	h := newHand(t, nil)
+	h.node("n1", 1, 2)
+	h.node("n2", 3, 5)
+	h.node("n3", 10, 10)
+	h.submit(appOf(coreOf("all", 1, 10, 10)))
+	h.submit(appOf(coreOf("first", 1, 1, 1), coreOf("second", 1, 3, 1))) // the first goes to the node with more memory, which the second needs whole
+	h.decide(nil, 1)
+	h.submit(appOf(coreOf("only", 1, 0, 1))) // goes there too, and then the other node holds fewer replicas
+	h.decide(nil, 2, 3)
+}
+
+// TestLessRoomBehindAWindow: so it is with one that is not drawn, while another of its application was drawn and failed.
+func TestLessRoomBehindAWindow(t *testing.T) {
+	h := newHand(t, func(cfg *dovetail.Config) {
+		cfg.Colocation = dovetail.Colocation{Choose: "random", Window: 1, Passes: 1000}
+	})
+	for i := range 4 {
+		h.node(fmt.Sprintf("s%d", i), 1, 2)
 	}
+	h.node("l0", 3, 5)
+	h.node("l1", 3, 5)
+	h.node("n3", 10, 10)
+	all, tiny := appOf(coreOf("all", 1, 10, 10)), appOf(coreOf("only", 1, 0, 1))
+	two := appOf(coreOf("first", 2, 1, 1), coreOf("second", 1, 3, 1))
+	h.submit(all)
+	h.submit(two)
+	h.submit(all)
+	h.submit(two)
+	h.decide(nil, 1)
+	h.submit(tiny)
+	h.submit(tiny)
+	h.decide(nil, 2, 4, 5, 6)
+}
+
+// TestHeldAndReleasedIsCountedOnce: the void entry of a run that was held and released has the key of its valid one. Walks that begin behind
+// it count it once, so that those behind are looked at.
+func TestHeldAndReleasedIsCountedOnce(t *testing.T) {
+	h := newHand(t, nil)
+	h.c.depth = 5
+	h.node("n1", 10, 10)
+	for _, cpu := range []int64{8, 10, 9} {
+		h.submit(appOf(coreOf("x", 1, cpu, 1)))
+	}
+	h.decide(nil, 1)
+	h.apply(dovetail.Held{Run: 3})
+	h.apply(dovetail.Released{Run: 3})
+	for range 5 {
+		h.apply(dovetail.Tick{})
+		h.decide(nil)
+	}
+	h.submit(appOf(coreOf("x", 1, 1, 1)))
+	h.decide(nil, 4)
+}
+
+// TestAskingWhyChangesNothing: what does not fit while the room that a plan frees is still taken fits when the plan was applied.
+func TestAskingWhyChangesNothing(t *testing.T) {
+	h := newHand(t, nil)
+	h.c.depth = 1
+	h.node("n1", 8, 10)
+	h.node("n2", 8, 10)
+	h.submit(appOf(coreOf("x", 1, 4, 1)))
+	h.submit(appOf(coreOf("x", 1, 4, 1)))
+	h.submit(appOf(coreOf("x", 2, 6, 1)))
+	h.submit(appOf(coreOf("x", 1, 5, 1))) // fits when run 2 is gone
+	h.decide(nil, 1, 2)
+	h.apply(dovetail.Cancelled{Run: 2})
+	h.decide(func() { h.c.Explain(4, h.now) })
+	h.apply(dovetail.Cancelled{Run: 3})
+	h.decide(nil, 4)
 }
