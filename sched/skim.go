@@ -83,6 +83,22 @@ func (d *draft) resume() int {
 	return i
 }
 
+// foresight is what a draft knew at its end. If its plan is applied next, the cluster is as the draft left it, and what did not fit then
+// does not fit now. Any other event ends it, and any other draft: that one may note what does not fit in less room.
+type foresight struct {
+	plan  dovetail.Plan
+	grown int64 // what Space.Grown returned
+	vain  vain
+}
+
+// of reports whether it belongs to this very plan.
+func (f *foresight) of(p *dovetail.Plan) bool {
+	return f.plan.Seq == p.Seq && same(f.plan.Ends, p.Ends) && same(f.plan.Assign, p.Assign) && same(f.plan.Reasons, p.Reasons)
+}
+
+// same reports whether two slices are one.
+func same[E any](a, b []E) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+
 // ruledOut reports whether a run cannot fit: by the sum of free capacity, by class, or because one component by itself does not.
 func (d *draft) ruledOut(e *entry) bool {
 	s := d.c.space
