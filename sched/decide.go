@@ -35,7 +35,7 @@ type draft struct {
 	started []*run
 	order   []*run // runs in service, in order, or nil if nobody asked yet; not those of Core.ordered if ranks stand still
 	round   int    // that applications failed they know of one round; never the same again
-	shut    int    // how many steps there were when last an application was found not to fit, or room for a class was counted
+	shut    int    // how many steps there were when last it was noted under Space.Grown what does not fit
 	passed  bool   // in this round a run was passed over
 	again   bool   // what happened in this round may let a run start that was passed over
 	blocked []*run // those that are judged, in order
