@@ -22,7 +22,7 @@ type state struct {
 
 // Snapshot writes the state after the last turn. It is an error while a turn is pending: that turn may never be on record.
 func (t *Turner) Snapshot() (Snapshot, error) {
-	if t.pending != nil {
+	if t.pending {
 		return Snapshot{}, ErrPending
 	}
 	var s state

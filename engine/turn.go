@@ -40,15 +40,10 @@ type Turner struct {
 	nodes   int64     // in the records of how they were used, after base
 	now     time.Time // of the last turn
 	holding bool
-	pending *pending
+	last    TurnResult // kept until it is on record
+	pending bool       // the last turn is not on record yet
 	away    coloc.Away // what the core has put away and is not on record yet
 	records []Record   // reused when the store discards
-}
-
-// pending is a turn that is not on record yet.
-type pending struct {
-	changes Changes
-	result  TurnResult
 }
 
 // TurnResult is what one turn led to. It may be acted on as soon as it is returned.
@@ -105,12 +100,12 @@ func (t *Turner) Hold(on bool) { t.holding = on }
 func (t *Turner) Hook(f func(point string)) { t.hook = f }
 
 // Pending reports whether a turn waits to be recorded.
-func (t *Turner) Pending() bool { return t.pending != nil }
+func (t *Turner) Pending() bool { return t.pending }
 
 // Turn takes one turn at this time, with any number of events. If an error is returned and Pending reports true, the store
 // failed, and Retry must be called; any other error is a fault of the program, and the Turner must not be used again.
 func (t *Turner) Turn(ctx context.Context, now time.Time, events ...dovetail.Event) (TurnResult, error) {
-	if t.pending != nil {
+	if t.pending {
 		return TurnResult{}, ErrPending
 	}
 	var res TurnResult
@@ -144,7 +139,7 @@ func (t *Turner) Turn(ctx context.Context, now time.Time, events ...dovetail.Eve
 	}
 	res.Changes = b.changes
 	t.seq += int64(len(b.changes.Records))
-	t.pending = &pending{b.changes, res}
+	t.last, t.pending = res, true
 	return t.Retry(ctx)
 }
 
@@ -192,17 +187,16 @@ func (t *Turner) putAway(e dovetail.Event) {
 
 // Retry appends what the last turn could not. Without a pending turn it is an error.
 func (t *Turner) Retry(ctx context.Context) (TurnResult, error) {
-	p := t.pending
-	if p == nil {
+	if !t.pending {
 		return TurnResult{}, errors.New("there is no turn to record again")
 	}
 	t.hook("append.before")
-	if err := t.store.Append(ctx, p.changes); err != nil && !t.landed(ctx, p.changes.Records) {
+	if err := t.store.Append(ctx, t.last.Changes); err != nil && !t.landed(ctx, t.last.Changes.Records) {
 		return TurnResult{}, err
 	}
-	t.pending = nil
+	t.pending = false
 	t.hook("append.after")
-	return p.result, nil
+	return t.last, nil
 }
 
 // landed reports whether the records are in the journal although appending them returned an error, as it may when the

@@ -371,6 +371,11 @@ func (c *Core) end(r *run, now time.Time) {
 	r.state, r.reason, r.ended = dovetail.Ended, dovetail.NoReason, now
 	r.close()
 	r.settle()
+	for ci := range r.comps {
+		if cells := r.comps[ci].cells; len(cells) == 0 && cap(cells) > 0 && len(c.idle) < 64 {
+			c.idle, r.comps[ci].cells = append(c.idle, cells), nil
+		}
+	}
 	if i, ok := slices.BinarySearchFunc(c.aimed, r.id, byID); ok {
 		c.aimed = slices.Delete(c.aimed, i, i+1)
 	}

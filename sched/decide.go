@@ -32,6 +32,7 @@ type draft struct {
 	ends    []dovetail.End
 	ended   []*run
 
+	line    alloc.Line[*run] // what the allocator is told
 	started []*run
 	order   []*run // runs in service, in order, or nil if nobody asked yet; not those of Core.ordered if ranks stand still
 	round   int    // that applications failed they know of one round; never the same again
@@ -116,6 +117,16 @@ func (c *Core) draft(now time.Time) *draft {
 	d := &c.scratch
 	if d.c == nil {
 		*d = draft{c: c, round: 1}
+		d.line = alloc.Line[*run]{
+			Serving: d.inNeed,
+			Victims: d.victims,
+			Jumps:   d.jumps,
+			Idle:    d.idle,
+			Started: d.start,
+			Closed:  func() { d.closed = true },
+			Blocked: d.block,
+			Mended:  d.topUp,
+		}
 	}
 	d.now, d.staged = now, false
 	return d
@@ -129,7 +140,11 @@ func (d *draft) shift(r *run, ci int, cl class, node, delta int) {
 
 // note records what the space did already.
 func (d *draft) note(r *run, ci int, cl class, spots []place.Spot) {
-	r.comps[ci].cells = slices.Grow(r.comps[ci].cells, len(spots))
+	cells := &r.comps[ci].cells
+	if n := len(d.c.idle); *cells == nil && n > 0 {
+		*cells, d.c.idle = d.c.idle[n-1], d.c.idle[:n-1]
+	}
+	*cells = slices.Grow(*cells, len(spots))
 	for _, s := range spots {
 		d.c.grant(r, ci, cl, s.Node, s.N).delta += s.N
 		d.steps = append(d.steps, step{r, ci, cl, s.Node, s.N})
@@ -295,17 +310,7 @@ func (d *draft) move(r *run, ci int) {
 // passed over may jump those that started after it. A core that could not be repaired is tried again once others have grown:
 // what they got can be reclaimed, and where it lies changes which nodes are looked at first.
 func (d *draft) allocate() {
-	l := alloc.Line[*run]{
-		Serving: d.inNeed,
-		Waiting: d.waiting(),
-		Victims: d.victims,
-		Jumps:   d.jumps,
-		Idle:    d.idle,
-		Started: d.start,
-		Closed:  func() { d.closed = true },
-		Blocked: d.block,
-		Mended:  d.topUp,
-	}
+	d.line.Waiting = d.waiting()
 	for d.again = true; d.again; {
 		d.again, d.passed = false, false
 		d.forget()
@@ -313,9 +318,9 @@ func (d *draft) allocate() {
 		d.closed, d.looked = false, 0
 		d.head, d.held, d.asked, d.spends = nil, nil, false, nil
 		before, had := len(d.steps), len(d.started)
-		l.Broken = d.broken()
-		d.c.share(fitter{d}, l)
-		if len(d.steps) != before && slices.ContainsFunc(l.Broken, (*run).broken) {
+		d.line.Broken = d.broken()
+		d.c.share(fitter{d}, d.line)
+		if len(d.steps) != before && slices.ContainsFunc(d.line.Broken, (*run).broken) {
 			d.again = true
 		}
 		if slices.ContainsFunc(d.started[had:], func(r *run) bool { return r.choice != nil && r.isHungry() }) {

@@ -43,6 +43,7 @@ type Core struct {
 
 	scratch  draft                 // the decision in the making
 	foreseen foresight             // … what the last one knew, if nothing happened since
+	idle     [][]cell              // … memory of runs that have ended: empty
 	freed    []dovetail.Resources  // … what it computes capacities in
 	surveyed survey                // … and neighbours
 	granted  map[dovetail.Slot]int // … and what a plan is checked in

@@ -27,7 +27,7 @@ type Cluster struct {
 	now    int64
 	events []dovetail.Event      // due at once
 	spare  []dovetail.Event      // handed out last
-	slab   []cell                // cells not used yet
+	idle   []*cell               // of runs that are forgotten: to be used again
 	held   [2]dovetail.Resources // by core replicas, by elastic ones
 
 	interference Interference // nil: runs do not hold each other up
@@ -207,6 +207,9 @@ func (c *Cluster) Forget(id dovetail.RunID) {
 		delete(c.runs, id)
 		delete(c.active, id)
 		c.recentRun = nil
+		if !r.holds() {
+			c.idle = append(c.idle, r.cells...)
+		}
 	}
 }
 
@@ -333,11 +336,14 @@ func (r *run) cell(c *Cluster, s dovetail.Slot) *cell {
 		i, ok = slices.BinarySearchFunc(r.cells, s, func(k *cell, s dovetail.Slot) int { return k.compare(s.Component, s.Elastic, node) })
 	}
 	if !ok {
-		if len(c.slab) == 0 {
-			c.slab = make([]cell, 64)
+		if len(c.idle) == 0 {
+			slab := make([]cell, 64)
+			for i := range slab {
+				c.idle = append(c.idle, &slab[i])
+			}
 		}
-		k := &c.slab[0]
-		c.slab = c.slab[1:]
+		k := c.idle[len(c.idle)-1]
+		c.idle = c.idle[:len(c.idle)-1]
 		*k = cell{Slot: s, node: node, ready: r.job.App.Components[s.Component].Ready != nil}
 		r.cells = slices.Insert(r.cells, i, k)
 		c.active[r.id] = r

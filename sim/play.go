@@ -289,15 +289,15 @@ func (p *player) turn(ctx context.Context, now time.Time, events ...dovetail.Eve
 			return fmt.Errorf("after the turn at %s: %d invariants are broken, first %s", now.Sub(p.start), len(broken), broken[0])
 		}
 	}
-	return p.afterwards(ctx, now, &res.Changes)
+	if p.o.After == nil || len(res.Changes.Records) == 0 {
+		return nil
+	}
+	return p.afterwards(ctx, now, res.Changes)
 }
 
 // afterwards takes a turn with what follows from one at the same instant by Options.After.
-func (p *player) afterwards(ctx context.Context, now time.Time, changes *engine.Changes) error {
-	if p.o.After == nil || len(changes.Records) == 0 {
-		return nil
-	}
-	events, err := p.o.After(ctx, changes)
+func (p *player) afterwards(ctx context.Context, now time.Time, changes engine.Changes) error {
+	events, err := p.o.After(ctx, &changes)
 	if err != nil {
 		return fmt.Errorf("after the turn at %s: %w", now.Sub(p.start), err)
 	}
