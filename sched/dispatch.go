@@ -238,8 +238,10 @@ func (c *Core) check(p *dovetail.Plan) error {
 			continue
 		}
 		n, ok := granted.find(a.Slot)
-		if _, k := c.find(a.Slot); !ok && k != nil {
-			n = k.want
+		if !ok {
+			if _, k := c.find(a.Slot); k != nil {
+				n = k.want
+			}
 		}
 		if !known(a.Slot) || a.N < 0 || a.N > n {
 			return bad("%d runs %d replicas where %d are granted: %+v", a.N, n, a.Slot)
