@@ -23,9 +23,11 @@ type History struct {
 // Replay makes jobs of finished runs. A run's runtime at full scale follows from the work that it had: the sum over time of the
 // replicas it held, over all it could hold (W = T·(C+E), seed 004 §8.2). A run that failed, was cancelled, timed out or was lost
 // counts with the work it had until then, because the cluster had that work; a run that never had a replica is left out.
+//
+// Policies may know of a run what they could know then: what its user expected, else what was predicted for it when it started.
 func Replay(finished []dovetail.History) (*History, error) {
 	h := &History{Recorded: &report.Schedule{}}
-	var idle, unknown, short int
+	var idle, unknown, short, unsized, aims int
 	runs := slices.Clone(finished)
 	slices.SortFunc(runs, func(a, b dovetail.History) int {
 		return cmp.Or(a.Status.Submitted.Compare(b.Status.Submitted), cmp.Compare(a.Status.ID, b.Status.ID))
@@ -47,6 +49,14 @@ func Replay(finished []dovetail.History) (*History, error) {
 			h.Begin = r.Status.Submitted
 		}
 		h.add(r, t)
+		if app := h.Jobs[len(h.Jobs)-1].App; app.Kind != dovetail.Service {
+			if (&dovetail.Run{App: app}).Expected() <= 0 {
+				unsized++
+			}
+			if app.Target != nil || app.FinishBy != nil {
+				aims++
+			}
+		}
 	}
 	if len(h.Jobs) == 0 {
 		return nil, dovetail.Errorf(dovetail.Invalid,
@@ -55,6 +65,8 @@ func Replay(finished []dovetail.History) (*History, error) {
 	h.notice(idle, "%s left out that ended without ever having a replica")
 	h.notice(unknown, "%s left out whose description is not on record")
 	h.notice(short, "%s did not succeed, and count with the work that they had until then")
+	h.notice(unsized, "of %s nobody knew how long they would take, neither their users nor a prediction: policies that order by size take them for an hour each")
+	h.notice(aims, "%s had a target or a deadline: the replay knows no predictions to choose scale-outs by, and chooses as for the first runs of a class")
 	return h, nil
 }
 
@@ -68,10 +80,17 @@ func (h *History) notice(n int, text string) {
 func (h *History) add(r *dovetail.History, runtime time.Duration) {
 	s := &r.Status
 	j := trace.Job{ID: int64(s.ID), Submit: s.Submitted.Sub(h.Begin), Runtime: runtime, User: s.User, App: r.App}
-	if by := r.App.FinishBy; by != nil { // a time of the calendar, which a play begins anew
-		app, then := *r.App, sim.Epoch().Add(by.Sub(h.Begin))
-		app.FinishBy = &then
+	by, hint := r.App.FinishBy, foretold(r)
+	if by != nil || hint > 0 {
+		app := *r.App
 		j.App = &app
+	}
+	if by != nil { // a time of the calendar, which a play begins anew
+		then := sim.Epoch().Add(by.Sub(h.Begin))
+		j.App.FinishBy = &then
+	}
+	if hint > 0 {
+		j.App.Expected = dovetail.Duration(hint)
 	}
 	h.Jobs = append(h.Jobs, j)
 	core := j.Core()
@@ -83,6 +102,18 @@ func (h *History) add(r *dovetail.History, runtime time.Duration) {
 		ended.Start = s.Started.Sub(h.Begin)
 	}
 	h.Recorded.Jobs = append(h.Recorded.Jobs, ended)
+}
+
+// foretold returns how long a run would have taken with all of its replicas by what was predicted when it started; 0 if nothing was, or if its
+// user expected something, which counts more. The prediction is for the scale-out that the run began with, and the same work with all replicas takes less.
+func foretold(r *dovetail.History) time.Duration {
+	p := r.Status.Prediction
+	if p == nil || (&dovetail.Run{App: r.App}).Expected() > 0 {
+		return 0
+	}
+	full := r.Status.Core + r.Status.ElasticMax
+	began := full - r.App.Components[r.App.Scaled()].Limit() + p.ScaleOut
+	return max(time.Microsecond, time.Duration(p.Median*1e6*float64(min(began, full))/float64(full))*time.Microsecond)
 }
 
 // Classify gives the jobs of a replay the classes on record: a job of a trace has none but the name of its application.

@@ -138,6 +138,48 @@ func TestReplayKeepsDeadlines(t *testing.T) {
 	}
 }
 
+// TestReplayKnowsWhatWasPredicted: a policy that orders by size decided by predictions where users said nothing, and does so in a replay.
+func TestReplayKnowsWhatWasPredicted(t *testing.T) {
+	runs := []dovetail.History{
+		finished(1, dovetail.OutcomeSucceeded, 0, 40, [3]float64{0, 2, 2}),
+		finished(2, dovetail.OutcomeSucceeded, 1, 72, [3]float64{52, 2, 0}, [3]float64{62, 2, 2}), // predicted for its core alone
+		finished(3, dovetail.OutcomeSucceeded, 2, 52, [3]float64{42, 2, 2}),
+		finished(4, dovetail.OutcomeSucceeded, 3, 42, [3]float64{40, 2, 2}),
+	}
+	for i := range runs[:3] {
+		runs[i].App.Expected = 0
+	}
+	runs[1].Status.Prediction = &dovetail.Prediction{ScaleOut: 2, Median: 30}
+	runs[2].Status.Prediction = &dovetail.Prediction{ScaleOut: 4, Median: 12}
+	runs[3].Status.Prediction = &dovetail.Prediction{ScaleOut: 4, Median: 99} // its user knows better
+	h, err := Replay(runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hints []time.Duration
+	for i := range h.Jobs {
+		hints = append(hints, time.Duration(h.Jobs[i].App.Expected))
+	}
+	if diff := cmp.Diff([]time.Duration{0, 15 * time.Second, 12 * time.Second, 10 * time.Second}, hints); diff != "" {
+		t.Errorf("what policies may know (-want +got):\n%s", diff)
+	}
+	if runs[1].App.Expected != 0 {
+		t.Error("what is on record was changed")
+	}
+	if notices := strings.Join(h.Notices, "\n"); !strings.Contains(notices, "of 1 run nobody knew how long they would take") {
+		t.Errorf("the notices do not say that one runtime is known to nobody:\n%s", notices)
+	}
+	o := sim.Options{Config: dovetail.DefaultConfig(), Nodes: []dovetail.Node{{Name: "a", Capacity: dovetail.Resources{dovetail.CPU: 4000, dovetail.Memory: 1 << 30}}}}
+	o.Config.Policy, o.Config.Alloc = "sjf", "rigid"
+	s, err := sim.Play(t.Context(), o, h.Jobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b, c := s.Jobs[3].Start, s.Jobs[2].Start, s.Jobs[1].Start; !(a < b && b < c) {
+		t.Errorf("with shortest first, runs 4, 3 and 2 start after %s, %s and %s; expected this order", a, b, c)
+	}
+}
+
 func TestReplayOfNothing(t *testing.T) {
 	_, err := Replay([]dovetail.History{finished(1, dovetail.OutcomeCancelled, 0, 1)})
 	if dovetail.CodeOf(err) != dovetail.Invalid || !strings.Contains(err.Error(), "--since") {

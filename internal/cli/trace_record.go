@@ -30,6 +30,9 @@ func newTraceRecord(e *environment, run func(context.Context, *traceRecordOption
 how long they would have taken with all of their replicas. That follows from the replicas they really had: the sum of
 their times, over how many they can use.
 
+What was predicted for a run whose user expected nothing is written as what was expected of it, for policies that
+order by size.
+
 Runs that failed, were cancelled or took too long count with what they did until then, because the cluster had that
 work. Runs that never had a replica are left out, and so are those that have not ended.`,
 		Example: `  dovetail trace record --since 30d --out october.jsonl.gz
