@@ -15,7 +15,7 @@ import (
 )
 
 // Epoch is the beginning of simulated time.
-func Epoch() time.Time { return time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC) }
+func Epoch() time.Time { return trace.Epoch() }
 
 // Options says how a workload is played.
 type Options struct {

@@ -169,6 +169,8 @@ func checkApp(app *dovetail.Application) error {
 		return faultf("app.expected", "%v is out of range; expected more than 0 and at most 100 years", time.Duration(app.Expected))
 	case app.MaxRuntime < 0 || time.Duration(app.MaxRuntime) > longest:
 		return faultf("app.maxRuntime", "%v is out of range; expected more than 0 and at most 100 years", time.Duration(app.MaxRuntime))
+	case app.FinishBy != nil && !mayName(*app.FinishBy):
+		return faultf("app.finishBy", "the year %d is out of range; expected one between %d and %d", app.FinishBy.Year(), firstYear, lastYear)
 	}
 	core := 0
 	for i := range app.Components {

@@ -222,6 +222,7 @@ func TestBadLines(t *testing.T) {
 		{"a component that waits for itself", Own, job(`"count":1`, `"after":["w"],"count":1`), `"w" can never start after ["w"]`},
 		{"a component that waits for nobody there", Own, job(`"count":1`, `"after":["x"],"count":1`), `"w" can never start after ["x"]`},
 		{"a negative limit", Own, job(`"kind"`, `"maxRuntime":"-3s","kind"`), "app.maxRuntime"},
+		{"a deadline long ago", Own, job(`"kind"`, `"finishBy":"1969-12-31T00:00:00Z","kind"`), `field "app.finishBy": the year 1969 is out of range`},
 		{"a negative hint", Own, job(`"kind"`, `"expected":"-3s","kind"`), "app.expected"},
 	} {
 		t.Run(tc.format+"/"+tc.reason, func(t *testing.T) {

@@ -20,6 +20,10 @@ type Job struct {
 	App     *dovetail.Application
 }
 
+// Epoch is the date on which every trace begins: a deadline (Application.FinishBy) is a calendar time, and lies as far behind
+// Epoch as it does behind the beginning of the trace. Simulated time begins then too.
+func Epoch() time.Time { return time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC) }
+
 // Core returns how many replicas the job cannot do without.
 func (j *Job) Core() int {
 	n := 0

@@ -26,8 +26,9 @@ type Window struct {
 	First int           // so many of them; 0: all
 }
 
-// Cut yields the jobs of a window. Time begins anew at From, or at the first of these jobs if From is 0. It is an error when no
-// job is in the window, and when that beginning is later than one of the jobs, which are not sorted then.
+// Cut yields the jobs of a window. Time begins anew at From, or at the first of these jobs if From is 0; deadlines move with the
+// submissions. It is an error when no job is in the window, when that beginning is later than one of the jobs, which are not
+// sorted then, and when a deadline leaves the years that descriptions may name.
 func Cut(jobs iter.Seq2[Job, error], w Window) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
 		n, zero := 0, w.From
@@ -47,8 +48,11 @@ func Cut(jobs iter.Seq2[Job, error], w Window) iter.Seq2[Job, error] {
 				return
 			}
 			j.Submit -= zero
+			if by := j.App.FinishBy; by != nil {
+				j.App, err = due(&j, by.Add(-zero))
+			}
 			n++
-			if !yield(j, nil) || n == w.First {
+			if !yield(j, err) || err != nil || n == w.First {
 				return
 			}
 		}
@@ -58,15 +62,32 @@ func Cut(jobs iter.Seq2[Job, error], w Window) iter.Seq2[Job, error] {
 	}
 }
 
+// due returns a copy of a job's application with another deadline. It fails when descriptions may not name the year.
+func due(j *Job, by time.Time) (*dovetail.Application, error) {
+	by = by.UTC()
+	if !mayName(by) {
+		return nil, dovetail.Errorf(dovetail.Invalid, "the deadline of job %d would be out of the years %d to %d, which descriptions may name",
+			j.ID, firstYear, lastYear)
+	}
+	app := *j.App
+	app.FinishBy = &by
+	return &app, nil
+}
+
+// The years in which deadlines may be, as in descriptions of applications.
+const firstYear, lastYear = 1970, 9999
+
+func mayName(by time.Time) bool { return firstYear <= by.Year() && by.Year() <= lastYear }
+
 // Factors say how the times of a trace are changed. All of them are positive; 1 changes nothing.
 type Factors struct {
 	Time    float64 // all times are multiplied by it: what happens is the same, faster or slower
 	Load    float64 // times of submission are divided by it: as much work as before, in less time
-	Runtime float64 // runtimes, durations of tasks and hints are multiplied by it
+	Runtime float64 // runtimes, durations of tasks, hints, and how far deadlines are behind submissions are multiplied by it
 }
 
 // Scale yields the jobs with other times, rounded to microseconds. A factor that is not positive and finite is an error, and so
-// is one that leads to times that cannot be counted.
+// is one that leads to times that cannot be counted, or to a deadline in a year that descriptions may not name.
 func Scale(jobs iter.Seq2[Job, error], f Factors) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
 		for _, k := range []float64{f.Time, f.Load, f.Runtime} {
@@ -99,6 +120,7 @@ func (s *scaler) scale(j *Job) error {
 	if !fits || !also {
 		return dovetail.Errorf(dovetail.Invalid, "job %d would be submitted or end after more than 100 years; choose smaller factors", j.ID)
 	}
+	before := j.Submit
 	j.Submit, j.Runtime = submit, max(runtime, time.Microsecond)
 	if j.Tasks != nil {
 		tasks := make([]time.Duration, len(j.Tasks))
@@ -122,8 +144,24 @@ func (s *scaler) scale(j *Job) error {
 		app = &scaled
 		keep(s.apps, j.App, app)
 	}
+	by := j.App.FinishBy
 	j.App = app
+	if by != nil { // each job has its own: deadlines depend on the submission
+		var err error
+		if j.App, err = due(j, s.deadline(*by, before, submit)); err != nil {
+			return err
+		}
+	}
 	return checkJob(j)
+}
+
+// deadline keeps a deadline as far behind its submission as it was, times the factor of runtimes. Durations do not reach from one
+// end of the calendar to the other; microseconds do.
+func (s *scaler) deadline(by time.Time, before, after time.Duration) time.Time {
+	behind := by.UnixMicro() - Epoch().UnixMicro() - before.Microseconds()
+	us := math.Round(float64(behind) * s.run)
+	const most = 1e18 // beyond all years that may be named, and within int64
+	return time.UnixMicro(Epoch().UnixMicro() + after.Microseconds() + int64(max(-most, min(us, most))))
 }
 
 // times multiplies a time, rounds it to microseconds, and reports whether it is one that a trace may have.

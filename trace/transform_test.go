@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -85,6 +86,79 @@ func TestScale(t *testing.T) {
 	tiny, err := collect(Scale(Each([]Job{job}), Factors{1e-12, 1, 1}))
 	if err != nil || tiny[0].Runtime != us || tiny[0].Tasks[0] != us {
 		t.Errorf("a runtime must stay positive: %v, %v", tiny, err)
+	}
+}
+
+// TestDeadlines checks where deadlines are after a trace was cut or scaled, by hand: two jobs share an application that is to be
+// done at 01:00:00 on the day on which a trace begins.
+func TestDeadlines(t *testing.T) {
+	const layout = "2006-01-02 15:04:05.000000"
+	shared := *mustRead(t, smallZoe)[0].App
+	by := time.Date(2000, time.January, 1, 2, 0, 0, 0, time.FixedZone("", 3600))
+	shared.FinishBy = &by
+	jobs := []Job{
+		{ID: 1, Submit: 10 * time.Minute, Runtime: time.Minute, App: &shared},
+		{ID: 2, Submit: 90 * time.Minute, Runtime: time.Minute, App: &shared}, // late from the beginning
+	}
+	for _, tc := range []struct {
+		reason string
+		change func(jobs iter.Seq2[Job, error]) iter.Seq2[Job, error]
+		want   []string
+	}{
+		{"cut: with the submissions, by From", cutBy(Window{From: 5 * time.Minute}), []string{"2000-01-01 00:55:00.000000", "2000-01-01 00:55:00.000000"}},
+		{"cut: by the first submission", cutBy(Window{First: 1}), []string{"2000-01-01 00:50:00.000000"}},
+		{"load: as far behind the submission as before", scaleBy(Factors{1, 2, 1}), []string{"2000-01-01 00:55:00.000000", "2000-01-01 00:15:00.000000"}},
+		{"runtimes: as much further behind it", scaleBy(Factors{1, 1, 3}), []string{"2000-01-01 02:40:00.000000", "2000-01-01 00:00:00.000000"}},
+		{"all times", scaleBy(Factors{0.5, 1, 1}), []string{"2000-01-01 00:30:00.000000", "2000-01-01 00:30:00.000000"}},
+		{"together", scaleBy(Factors{2, 4, 1.5}), []string{"2000-01-01 02:35:00.000000", "1999-12-31 23:15:00.000000"}},
+	} {
+		after, err := collect(tc.change(Each(jobs)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i := range after {
+			got = append(got, after[i].App.FinishBy.Format(layout))
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+		}
+	}
+	if shared.FinishBy != &by || !by.Equal(Epoch().Add(time.Hour)) || time.Duration(shared.Expected) != 36276*time.Millisecond {
+		t.Error("the application that was given is changed")
+	}
+	jobs[1].App = mustRead(t, smallZoe)[1].App
+	if after, err := collect(cutBy(Window{From: time.Minute})(Each(jobs))); err != nil || after[1].App != jobs[1].App {
+		t.Errorf("an application without a deadline is copied: %v", err)
+	}
+}
+
+func cutBy(w Window) func(iter.Seq2[Job, error]) iter.Seq2[Job, error] {
+	return func(jobs iter.Seq2[Job, error]) iter.Seq2[Job, error] { return Cut(jobs, w) }
+}
+
+func scaleBy(f Factors) func(iter.Seq2[Job, error]) iter.Seq2[Job, error] {
+	return func(jobs iter.Seq2[Job, error]) iter.Seq2[Job, error] { return Scale(jobs, f) }
+}
+
+func TestDeadlinesOutOfTheCalendar(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		by     time.Time
+		change func(jobs iter.Seq2[Job, error]) iter.Seq2[Job, error]
+	}{
+		{"later than all years", Epoch().AddDate(100, 0, 0), scaleBy(Factors{100, 1, 1})},
+		{"later than can be counted", Epoch().AddDate(7999, 0, 0), scaleBy(Factors{1e6, 1, 1})},
+		{"earlier than all years", Epoch().AddDate(-30, 0, 0), scaleBy(Factors{1, 1, 2})},
+		{"earlier by the beginning of the window", Epoch().AddDate(-30, 0, 0), cutBy(Window{From: 5 * time.Second})},
+	} {
+		job := mustRead(t, "1 10 1 -1 5 1 1\n")[0]
+		app := *job.App
+		app.FinishBy, job.App = &tc.by, &app
+		_, err := collect(tc.change(Each([]Job{job})))
+		if dovetail.CodeOf(err) != dovetail.Invalid || !strings.Contains(err.Error(), "the deadline of job 1 would be out of the years 1970 to 9999") {
+			t.Errorf("%s: error %v", tc.reason, err)
+		}
 	}
 }
 
