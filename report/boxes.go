@@ -38,7 +38,7 @@ func (l *layout) boxFigures() []Figure {
 		for _, name := range l.kinds {
 			rows = append(rows, boxRow{kindTitle(name), func(s *setting) Distribution { return s.kind(name, q.of) }, 1})
 		}
-		f := Figure{Name: q.name + "-boxes", Title: q.title + " by kind of run", notes: boxNotes + l.seeds()}
+		f := Figure{Name: q.name + "-boxes", Title: q.title + " by kind of run", notes: boxNotes + l.without() + l.seeds()}
 		figures = append(figures, l.boxes(f, rows, fitting(q.label())))
 	}
 	queues := []boxRow{

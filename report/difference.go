@@ -3,13 +3,15 @@ package report
 import "slices"
 
 // Difference says what a schedule changes for the people and job classes of a workload against another schedule of it, such as
-// the recorded history against its replay with another policy. Runs are paired by ID; only those that ended in both count.
+// the recorded history against its replay with another policy. Runs are paired by ID; only those that ended and did the same work in
+// both count.
 type Difference struct {
 	Before Cell            `json:"before"`
 	After  Cell            `json:"after"`
-	Runs   int             `json:"runs"`     // paired
-	Alone  int             `json:"unpaired"` // that ended in one of them only
-	Groups []DifferenceRow `json:"groups"`   // all runs, then by kind, class and user; each in order of names
+	Runs   int             `json:"runs"`             // paired
+	Alone  int             `json:"unpaired"`         // that ended in one of them only
+	Failed int             `json:"failed,omitempty"` // that ended in both, but in a play failed, timed out or were lost; not of Runs
+	Groups []DifferenceRow `json:"groups"`           // all runs, then by kind, class and user; each in order of names
 }
 
 // DifferenceRow is the change for one group of runs; times in seconds. The interval treats runs as independent, which runs
@@ -27,7 +29,8 @@ type DifferenceRow struct {
 // ByAll is the dimension of the one group that holds every run.
 const ByAll = "all"
 
-// Compare pairs the runs of two schedules of one workload, by ID. Kinds, classes and users are those of the first.
+// Compare pairs the runs of two schedules of one workload, by ID. Kinds, classes and users are those of the first. A run that failed in
+// a play did less than its work, and does not count; one that failed on record counts, as its replay has just the work that it had.
 func Compare(before, after *Schedule) Difference {
 	d := Difference{Before: before.Cell, After: after.Cell}
 	later := make(map[int64]*Job)
@@ -42,14 +45,17 @@ func Compare(before, after *Schedule) Difference {
 		if !j.Ended() {
 			continue
 		}
-		if o := later[j.ID]; o != nil {
-			pairs = append(pairs, pair{j, o})
-		} else {
+		switch o := later[j.ID]; {
+		case o == nil:
 			d.Alone++
+		case j.Failed() && !before.Recorded || o.Failed() && !after.Recorded:
+			d.Failed++
+		default:
+			pairs = append(pairs, pair{j, o})
 		}
 	}
 	d.Runs = len(pairs)
-	d.Alone += len(later) - len(pairs)
+	d.Alone += len(later) - len(pairs) - d.Failed
 	for _, by := range []string{ByAll, ByKind, ByClass, ByUser} {
 		d.Groups = append(d.Groups, compareBy(by, pairs)...)
 	}

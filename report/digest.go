@@ -11,6 +11,7 @@ import (
 type Digest struct {
 	Cell
 	Capacity dovetail.Resources
+	Failed   int // runs that ended, but are in no distribution: they failed, timed out or were lost
 	All      KindDigest
 	Kinds    []KindDigest // of the kinds that there are, in the order B-E, B-R, Int, Svc
 
@@ -25,7 +26,7 @@ type Digest struct {
 	timeline *Timeline     // of a small schedule with placements
 }
 
-// KindDigest holds the distributions over the runs of one kind that ended; times in seconds.
+// KindDigest holds the distributions over the runs of one kind that did their work; times in seconds.
 type KindDigest struct {
 	Name                        string
 	Turnaround, Queue, Slowdown Distribution
@@ -59,6 +60,7 @@ func (s *Schedule) Digest() *Digest {
 			}
 		}
 	}
+	d.Failed = all.failed
 	d.All = all.digest("all runs")
 	d.Nearly = s.nearly()
 	for k, name := range names {

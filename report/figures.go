@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,6 +116,16 @@ func together(parts []Distribution) Distribution {
 	return Pool(parts)
 }
 
+// without says which of the runs that ended a figure over runs leaves out, for its notes.
+func (l *layout) without() string {
+	for _, s := range l.settings {
+		if slices.ContainsFunc(s.all, func(d *Digest) bool { return d.Failed > 0 }) {
+			return "; without runs that failed"
+		}
+	}
+	return ""
+}
+
 // seeds says how many there are, for the notes of a figure.
 func (l *layout) seeds() string {
 	most := 0
@@ -174,7 +185,7 @@ func (l *layout) curveFigures() []Figure {
 	for _, q := range quantities() {
 		f := Figure{
 			Name: q.name + "-cdf", Title: q.title + ": share of runs that " + q.what,
-			notes: "cumulative distribution over the runs that ended" + l.seeds(), legend: l.lineLegend(),
+			notes: "cumulative distribution over the runs that ended" + l.without() + l.seeds(), legend: l.lineLegend(),
 		}
 		pooled := make([]Distribution, len(l.settings))
 		var shown []float64

@@ -11,7 +11,9 @@ import (
 
 // Metrics are the figures of one schedule. Their JSON names are the contract of `dovetail simulate -o json`.
 //
-// Runs are those that ended, however they did; turnaround, queueing and slowdown are over these. Turnaround is from
+// Runs are those that ended, however they did. Turnaround, queueing, slowdown and fairness are over those of them that did their
+// work (Job.Done): a run that fails ends early, and would make failures look like good scheduling. What is counted, summed or
+// measured over time is over all runs, as the cluster had them. Turnaround is from
 // submission to end, queueing from submission to the first replica (to the end for a run that never had one). Slowdown is the
 // effective runtime (first replica to end) over the nominal one, so that 1 is as fast as with all replicas and 2 takes twice
 // as long; seed 004 §10.2 defines it the other way round, but reads it as we do ("values above one … run slower"). Percentiles
@@ -52,9 +54,10 @@ type Metrics struct {
 	CPUElasticShare    float64 `json:"cpuElasticShare"` // of what was granted: to elastic replicas, in [0,1]
 	MemoryElasticShare float64 `json:"memoryElasticShare"`
 
-	Makespan float64 `json:"makespanSeconds"` // from the first submission to the last end
-	Reclaims int     `json:"reclaims"`        // elastic replicas taken back
-	Redone   float64 `json:"redoneSeconds"`   // replica time lost to reclaims and failures
+	Makespan    float64 `json:"makespanSeconds"` // from the first submission to the last end
+	Preemptions int     `json:"preemptions"`     // how often runs lost elastic replicas by a decision: once for a run and an instant, however many
+	Reclaims    int     `json:"reclaims"`        // elastic replicas taken back
+	Redone      float64 `json:"redoneSeconds"`   // replica time lost to reclaims and failures
 
 	JainKind  float64 `json:"jainKind"` // Jain's index of the mean slowdowns of the groups: 1 is alike, 1/n is one group slowed alone
 	JainClass float64 `json:"jainClass"`
@@ -64,11 +67,12 @@ type Metrics struct {
 	JournalHash string `json:"journalHash,omitempty"`
 }
 
-// Group is what became of the runs of one kind, class or user. Runs are those that ended.
+// Group is what became of the runs of one kind, class or user. Times and slowdowns are over those that did their work.
 type Group struct {
-	By             string  `json:"by"`   // kind, class or user
-	Name           string  `json:"name"` // of a kind: B-E (batch, elastic), B-R (batch, rigid), Int (interactive) or Svc (service)
-	Runs           int     `json:"runs"`
+	By             string  `json:"by"`               // kind, class or user
+	Name           string  `json:"name"`             // of a kind: B-E (batch, elastic), B-R (batch, rigid), Int (interactive) or Svc (service)
+	Runs           int     `json:"runs"`             // that ended
+	Failed         int     `json:"failed,omitempty"` // of Runs: failed, timed out or lost
 	MeanTurnaround float64 `json:"meanTurnaroundSeconds"`
 	P50Turnaround  float64 `json:"p50TurnaroundSeconds"`
 	P95Turnaround  float64 `json:"p95TurnaroundSeconds"`
@@ -115,6 +119,15 @@ func (j *Job) KindName() string {
 // Ended reports whether the job ended within the schedule.
 func (j *Job) Ended() bool { return j.Finish >= 0 }
 
+// Failed reports whether the job ended without having done its work: it failed, timed out or was lost.
+func (j *Job) Failed() bool {
+	return j.Ended() &&
+		(j.Outcome == dovetail.OutcomeFailed || j.Outcome == dovetail.OutcomeTimedOut || j.Outcome == dovetail.OutcomeLost)
+}
+
+// Done reports whether the job ended and did its work. One that was cancelled counts: that is how a service ends.
+func (j *Job) Done() bool { return j.Ended() && !j.Failed() }
+
 // Turnaround returns the time from submission to end, of a job that ended.
 func (j *Job) Turnaround() time.Duration { return j.Finish - j.Submit }
 
@@ -142,19 +155,17 @@ func (s *Schedule) Metrics() Metrics {
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		m.Reclaims += j.Taken
+		m.Preemptions += j.Preemptions
 		redone += j.Redone
 		if !j.Ended() {
 			m.Unfinished++
 			continue
 		}
-		if failed(j.Outcome) {
-			m.Failed++
-		}
 		all.add(j)
 	}
 	m.Redone = redone.Seconds()
 	all.sort()
-	m.Runs = len(all.turnaround)
+	m.Runs, m.Failed = all.runs, all.failed
 	m.MeanTurnaround, m.MeanQueue, m.MeanSlowdown = mean(all.turnaround), mean(all.queue), mean(all.slowdown)
 	m.P50Turnaround, m.P90Turnaround = quantile(all.turnaround, 500), quantile(all.turnaround, 900)
 	m.P95Turnaround, m.P99Turnaround = quantile(all.turnaround, 950), quantile(all.turnaround, 990)
@@ -166,10 +177,6 @@ func (s *Schedule) Metrics() Metrics {
 	m.JainKind, m.JainClass, m.JainUser = jain(kinds), jain(classes), jain(users)
 	m.Groups = slices.Concat(kinds, classes, users)
 	return m
-}
-
-func failed(o dovetail.Outcome) bool {
-	return o == dovetail.OutcomeFailed || o == dovetail.OutcomeTimedOut || o == dovetail.OutcomeLost
 }
 
 // window returns the time that figures over time are about.
@@ -308,14 +315,23 @@ func jain(groups []Group) float64 {
 	return ratio(sum*sum, float64(n)*squares)
 }
 
-// measured holds what is measured of runs that ended, in seconds.
-type measured struct{ turnaround, queue, slowdown []float64 }
-
-func newMeasured(n int) *measured {
-	return &measured{make([]float64, 0, n), make([]float64, 0, n), make([]float64, 0, n)}
+// measured counts runs that ended, and holds what is measured of those that did their work, in seconds.
+type measured struct {
+	runs, failed                int
+	turnaround, queue, slowdown []float64
 }
 
+func newMeasured(n int) *measured {
+	return &measured{turnaround: make([]float64, 0, n), queue: make([]float64, 0, n), slowdown: make([]float64, 0, n)}
+}
+
+// add counts in a job that ended.
 func (a *measured) add(j *Job) {
+	a.runs++
+	if j.Failed() {
+		a.failed++
+		return
+	}
 	a.turnaround = append(a.turnaround, j.Turnaround().Seconds())
 	a.queue = append(a.queue, j.Queueing().Seconds())
 	if x, ok := j.Slowdown(); ok {
@@ -333,7 +349,7 @@ func (a *measured) sort() {
 func (a *measured) group(by, name string) Group {
 	a.sort()
 	return Group{
-		By: by, Name: name, Runs: len(a.turnaround),
+		By: by, Name: name, Runs: a.runs, Failed: a.failed,
 		MeanTurnaround: mean(a.turnaround), P50Turnaround: quantile(a.turnaround, 500), P95Turnaround: quantile(a.turnaround, 950),
 		MeanQueue: mean(a.queue), P50Queue: quantile(a.queue, 500), P95Queue: quantile(a.queue, 950),
 		MeanSlowdown: mean(a.slowdown),

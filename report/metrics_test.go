@@ -23,8 +23,8 @@ import (
 
 const second = time.Second
 
-// small is a schedule that can be computed by hand: two batch runs, one of them rigid, an interactive one that fails, one that
-// is cancelled before it starts, and one that is still running at 50 s.
+// small is a schedule that can be computed by hand: two batch runs, one of them rigid, an interactive one, one that is cancelled before
+// it starts, one that is still running at 50 s, and one that fails early: it counts as a run, and as one that failed, but in no other figure of runs.
 func small() *Schedule {
 	cpu := func(v float32) [dovetail.NumResources]float32 { return [dovetail.NumResources]float32{dovetail.CPU: v} }
 	return &Schedule{
@@ -33,7 +33,7 @@ func small() *Schedule {
 		Jobs: []Job{
 			{
 				ID: 1, Class: "spark", User: "ann", Kind: dovetail.Batch, Core: 1, Elastic: 3, Runtime: 10 * second, Submit: 10 * second,
-				Start: 10 * second, Finish: 25 * second, Outcome: dovetail.OutcomeSucceeded, Taken: 2, Redone: 1500 * time.Millisecond,
+				Start: 10 * second, Finish: 25 * second, Outcome: dovetail.OutcomeSucceeded, Preemptions: 2, Taken: 5, Redone: 1500 * time.Millisecond,
 			},
 			{
 				ID: 2, Class: "mpi", User: "bob", Kind: dovetail.Batch, Core: 4, Runtime: 10 * second, Submit: 12 * second,
@@ -41,7 +41,7 @@ func small() *Schedule {
 			},
 			{
 				ID: 3, Class: "notebook", User: "ann", Kind: dovetail.Interactive, Core: 1, Runtime: 4 * second, Submit: 14 * second,
-				Start: 14 * second, Finish: 26 * second, Outcome: dovetail.OutcomeFailed, Taken: 1,
+				Start: 14 * second, Finish: 26 * second, Outcome: dovetail.OutcomeSucceeded,
 			},
 			{
 				ID: 4, Class: "mpi", User: "bob", Kind: dovetail.Batch, Core: 1, Runtime: 4 * second, Submit: 20 * second,
@@ -50,6 +50,10 @@ func small() *Schedule {
 			{
 				ID: 5, Class: "spark", User: "ann", Kind: dovetail.Batch, Core: 1, Elastic: 1, Runtime: 99 * second, Submit: 40 * second,
 				Start: 40 * second, Finish: -1,
+			},
+			{
+				ID: 7, Class: "notebook", User: "ann", Kind: dovetail.Interactive, Core: 1, Elastic: 1, Runtime: 90 * second, Submit: 16 * second,
+				Start: 17 * second, Finish: 18 * second, Outcome: dovetail.OutcomeFailed, Preemptions: 1, Taken: 1,
 			},
 		},
 		Levels: []Level{ // not the state that follows from the jobs: only what is easy to add up
@@ -68,12 +72,12 @@ func TestMetrics(t *testing.T) {
 	// Turnaround 15, 23, 12, 10 s; queueing 0, 13, 0, 10 s; slowdown 1.5, 1, 3. Over time: 40 s from 10 s to 50 s, in which
 	// 10 s × 0.75 + 10 s × 1 + 20 s × 1 of the cpu is granted, of that 10 s × 0.5 + 10 s × 0.5 to elastic replicas.
 	want := Metrics{
-		Cell: Cell{Policy: "fifo", Alloc: "flexible", Seed: 3}, Runs: 4, Unfinished: 1, Failed: 1, Refused: 1,
+		Cell: Cell{Policy: "fifo", Alloc: "flexible", Seed: 3}, Runs: 5, Unfinished: 1, Failed: 1, Refused: 1,
 		MeanTurnaround: 15, P50Turnaround: 13.5, P90Turnaround: 20.6, P95Turnaround: 21.8, P99Turnaround: 22.76, MaxTurnaround: 23,
 		MeanQueue: 5.75, P50Queue: 5, P95Queue: 12.55, MaxQueue: 13,
 		MeanSlowdown: 5.5 / 3, P50Slowdown: 1.5, P95Slowdown: 2.85,
 		MeanWaiting: 1, MaxWaiting: 2, MeanServing: 1.25, MaxServing: 2,
-		CPUAllocation: 37.5 / 40, CPUElasticShare: 10 / 37.5, Makespan: 25, Reclaims: 3, Redone: 1.5,
+		CPUAllocation: 37.5 / 40, CPUElasticShare: 10 / 37.5, Makespan: 25, Preemptions: 3, Reclaims: 6, Redone: 1.5,
 		// Mean slowdowns: kinds 1.5, 1, 3; classes 1, 3, 1.5; users (1.5 + 3)/2 and 1.
 		JainKind: 5.5 * 5.5 / (3 * 12.25), JainClass: 5.5 * 5.5 / (3 * 12.25), JainUser: 3.25 * 3.25 / (2 * 6.0625),
 		Groups: []Group{
@@ -82,14 +86,14 @@ func TestMetrics(t *testing.T) {
 				By: "kind", Name: "B-R", Runs: 2, MeanTurnaround: 16.5, P50Turnaround: 16.5, P95Turnaround: 22.35,
 				MeanQueue: 11.5, P50Queue: 11.5, P95Queue: 12.85, MeanSlowdown: 1,
 			},
-			{By: "kind", Name: "Int", Runs: 1, MeanTurnaround: 12, P50Turnaround: 12, P95Turnaround: 12, MeanSlowdown: 3},
+			{By: "kind", Name: "Int", Runs: 2, Failed: 1, MeanTurnaround: 12, P50Turnaround: 12, P95Turnaround: 12, MeanSlowdown: 3},
 			{
 				By: "class", Name: "mpi", Runs: 2, MeanTurnaround: 16.5, P50Turnaround: 16.5, P95Turnaround: 22.35,
 				MeanQueue: 11.5, P50Queue: 11.5, P95Queue: 12.85, MeanSlowdown: 1,
 			},
-			{By: "class", Name: "notebook", Runs: 1, MeanTurnaround: 12, P50Turnaround: 12, P95Turnaround: 12, MeanSlowdown: 3},
+			{By: "class", Name: "notebook", Runs: 2, Failed: 1, MeanTurnaround: 12, P50Turnaround: 12, P95Turnaround: 12, MeanSlowdown: 3},
 			{By: "class", Name: "spark", Runs: 1, MeanTurnaround: 15, P50Turnaround: 15, P95Turnaround: 15, MeanSlowdown: 1.5},
-			{By: "user", Name: "ann", Runs: 2, MeanTurnaround: 13.5, P50Turnaround: 13.5, P95Turnaround: 14.85, MeanSlowdown: 2.25},
+			{By: "user", Name: "ann", Runs: 3, Failed: 1, MeanTurnaround: 13.5, P50Turnaround: 13.5, P95Turnaround: 14.85, MeanSlowdown: 2.25},
 			{
 				By: "user", Name: "bob", Runs: 2, MeanTurnaround: 16.5, P50Turnaround: 16.5, P95Turnaround: 22.35,
 				MeanQueue: 11.5, P50Queue: 11.5, P95Queue: 12.85, MeanSlowdown: 1,

@@ -10,7 +10,8 @@ import (
 )
 
 // PerRun writes a line a run, schedule after schedule: policy,alloc,seed,id,submit,start,finish. Times are seconds with three
-// decimals, half a millisecond rounded up; what has not happened is empty. An allocator that preempts is "flexible+preempt".
+// decimals, half a millisecond rounded up; what has not happened is empty, and so is the finish of a run that failed, timed out or was
+// lost, as its work was never done. An allocator that preempts is "flexible+preempt".
 type PerRun struct {
 	w      *bufio.Writer
 	headed bool
@@ -29,8 +30,12 @@ func (p *PerRun) Write(s *Schedule) error {
 	line := make([]byte, 0, 128)
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
+		finish := j.Finish
+		if j.Failed() {
+			finish = -1
+		}
 		line = strconv.AppendInt(append(line[:0], head...), j.ID, 10)
-		for _, t := range [...]time.Duration{j.Submit, j.Start, j.Finish} {
+		for _, t := range [...]time.Duration{j.Submit, j.Start, finish} {
 			line = appendMillis(append(line, ','), t)
 		}
 		if _, err := p.w.Write(append(line, '\n')); err != nil {

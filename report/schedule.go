@@ -18,6 +18,10 @@ type Schedule struct {
 	Epoch      time.Time            // with Placements: the time of day at which the workload begins
 	Refused    []Refusal            // jobs that the cluster could never hold
 	Hash       string               // of the journal, if asked for
+
+	// Recorded says that this is the record of what really happened, from which the jobs of a replay are made: a job that failed
+	// has exactly the work that it had until then.
+	Recorded bool
 }
 
 // Refusal is a job that was left out, and why.
@@ -37,21 +41,22 @@ type Cell struct {
 
 // Job is what became of one run.
 type Job struct {
-	ID      int64                 // as the workload numbers it
-	Run     dovetail.RunID        // as Placements do; only with those
-	App     *dovetail.Application // only for a timeline; may be nil
-	Class   string
-	User    string
-	Kind    dovetail.Kind
-	Core    int           // replicas
-	Elastic int           // replicas it could use beyond its core; 0: rigid
-	Runtime time.Duration // with all of its replicas: nominal
-	Submit  time.Duration
-	Start   time.Duration    // first replica; negative: never
-	Finish  time.Duration    // negative: not by the end of the schedule
-	Outcome dovetail.Outcome // empty while it has not ended
-	Taken   int              // elastic replicas that were reclaimed from it, in all
-	Redone  time.Duration    // replica time lost to reclaims and failures, if the model loses any
+	ID          int64                 // as the workload numbers it
+	Run         dovetail.RunID        // as Placements do; only with those
+	App         *dovetail.Application // only for a timeline; may be nil
+	Class       string
+	User        string
+	Kind        dovetail.Kind
+	Core        int           // replicas
+	Elastic     int           // replicas it could use beyond its core; 0: rigid
+	Runtime     time.Duration // with all of its replicas: nominal
+	Submit      time.Duration
+	Start       time.Duration    // first replica; negative: never
+	Finish      time.Duration    // negative: not by the end of the schedule
+	Outcome     dovetail.Outcome // empty while it has not ended
+	Preemptions int              // instants at which elastic replicas were reclaimed from it
+	Taken       int              // elastic replicas that were reclaimed from it, in all
+	Redone      time.Duration    // replica time lost to reclaims and failures, if the model loses any
 }
 
 // Level is the state of the cluster from At until the next level.

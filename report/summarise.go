@@ -39,16 +39,20 @@ type Row struct {
 	Measures map[string]Interval `json:"measures"` // by Measure.Name
 }
 
-// Summarise puts the seeds of each setting together, in the order in which settings come first.
+// Summarise puts the seeds of each setting together, in the order in which settings come first. A figure over the runs that did their
+// work is over the seeds in which there is such a run; Interval.N says how many.
 func Summarise(cells []Metrics) []Row {
 	var rows []Row
 	for _, members := range bySetting(cells) {
 		c := members[0].Cell
 		row := Row{Policy: c.Policy, Alloc: c.Alloc, Preempt: c.Preempt, Seeds: len(members), Measures: make(map[string]Interval)}
-		values := make([]float64, len(members))
+		values := make([]float64, 0, len(members))
 		for _, measure := range Measures() {
-			for i, m := range members {
-				values[i] = measure.Of(m)
+			values = values[:0]
+			for _, m := range members {
+				if measure.has(m) {
+					values = append(values, measure.Of(m))
+				}
 			}
 			row.Measures[measure.Name] = interval(values)
 		}
@@ -125,7 +129,7 @@ func against(members []*Metrics, base map[uint64]*Metrics) Change {
 		var difference, relative []float64
 		for _, m := range members {
 			b := base[m.Seed]
-			if b == nil {
+			if b == nil || !measure.has(m) || !measure.has(b) {
 				continue
 			}
 			is, was := measure.Of(m), measure.Of(b)
@@ -135,7 +139,7 @@ func against(members []*Metrics, base map[uint64]*Metrics) Change {
 			}
 		}
 		c.Difference[measure.Name] = interval(difference)
-		if len(relative) == c.Seeds {
+		if n := len(relative); n > 0 && n == len(difference) {
 			i := interval(relative)
 			i.Low = max(i.Low, -1) // no figure falls by more than all of it
 			c.Relative[measure.Name] = i

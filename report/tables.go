@@ -36,9 +36,13 @@ func shownMeasures() []shown {
 		{"memoryAllocation", "granted", "memory", 5, false, false},
 		{"gpuAllocation", "granted", "gpu", 5, true, false},
 		{"makespanSeconds", "", "makespan", 10, false, false},
+		{"preemptions", "", "preemptions", 9, true, true},
 		{"reclaims", "", "reclaims", 6, true, true},
 	}
 }
+
+// none stands where there is no figure.
+const none = "–"
 
 // column returns the column of the measure; shares have their unit in each cell.
 func (s *shown) column(m Measure) column {
@@ -70,7 +74,11 @@ func rowTable(rows []Row) *table {
 			places = 0
 		}
 		t.add(s.column(measure), func(row int) string {
-			return estimate(rows[row].Measures[s.measure], measure.Unit == "%", places)
+			i := rows[row].Measures[s.measure]
+			if i.N == 0 {
+				return none
+			}
+			return estimate(i, measure.Unit == "%", places)
 		})
 	}
 	return t
@@ -144,7 +152,7 @@ func changeTable(changes []Change) *table {
 			case measure.Unit == "%": // shares of the capacity differ by points
 				return points(c.Difference[s.measure])
 			case !ok:
-				return "–"
+				return none
 			case number(100*i.Low, 1) == number(100*i.High, 1):
 				return signed(100*i.Mean) + " %"
 			}
@@ -172,7 +180,11 @@ func (d *Difference) title() string {
 	} else {
 		after = "under " + after
 	}
-	return fmt.Sprintf("Mean turnaround %s against %s: %d runs that ended in both, %d in one of them only", after, before, d.Runs, d.Alone)
+	text := fmt.Sprintf("Mean turnaround %s against %s: %d runs that ended in both, %d in one of them only", after, before, d.Runs, d.Alone)
+	if d.Failed > 0 {
+		text += fmt.Sprintf("; without %d more that failed when played", d.Failed)
+	}
+	return text
 }
 
 // table puts the groups of a difference into a table.
@@ -201,12 +213,13 @@ func (d *Difference) table() *table {
 // kindTable says how each kind of run fared under each setting: the means of its figures over seeds.
 func kindTable(cells []Metrics) *table {
 	var groups []Group
+	var figures []bool // there are any
 	var settings []Cell
 	for _, members := range bySetting(cells) {
 		for i := range members[0].Groups {
 			if g := &members[0].Groups[i]; g.By == ByKind {
-				groups = append(groups, meanGroup(members, g.Name))
-				settings = append(settings, members[0].Cell)
+				mean, there := meanGroup(members, g.Name)
+				groups, figures, settings = append(groups, mean), append(figures, there), append(settings, members[0].Cell)
 			}
 		}
 	}
@@ -215,6 +228,9 @@ func kindTable(cells []Metrics) *table {
 	t.add(column{name: "allocator", words: true}, func(row int) string { return settings[row].Variant() })
 	t.add(column{name: "kind", words: true}, func(row int) string { return groups[row].Name })
 	t.add(column{name: "runs"}, func(row int) string { return strconv.Itoa(groups[row].Runs) })
+	if slices.ContainsFunc(groups, func(g Group) bool { return g.Failed > 0 }) {
+		t.add(column{name: "failed"}, func(row int) string { return strconv.Itoa(groups[row].Failed) })
+	}
 	for _, c := range []struct {
 		group, name, unit string
 		of                func(*Group) float64
@@ -231,14 +247,19 @@ func kindTable(cells []Metrics) *table {
 		for i := range groups {
 			largest = max(largest, c.of(&groups[i]))
 		}
-		t.add(column{group: c.group, name: c.name, unit: c.unit}, func(row int) string { return number(c.of(&groups[row]), decimals(largest)) })
+		t.add(column{group: c.group, name: c.name, unit: c.unit}, func(row int) string {
+			if !figures[row] {
+				return none
+			}
+			return number(c.of(&groups[row]), decimals(largest))
+		})
 	}
 	return t
 }
 
-// meanGroup returns the means of a kind's figures over the seeds in which it occurs; Runs are those of the first.
-func meanGroup(members []*Metrics, kind string) Group {
-	var sum Group
+// meanGroup returns the means of a kind's figures over the seeds in which runs of it did their work; Runs and Failed are those of the
+// first in which it occurs. It is false if no run did.
+func meanGroup(members []*Metrics, kind string) (sum Group, ok bool) {
 	n := 0.0
 	for _, m := range members {
 		for i := range m.Groups {
@@ -246,8 +267,11 @@ func meanGroup(members []*Metrics, kind string) Group {
 			if g.By != ByKind || g.Name != kind {
 				continue
 			}
-			if n == 0 {
-				sum.Name, sum.Runs = g.Name, g.Runs
+			if sum.Name == "" {
+				sum.Name, sum.Runs, sum.Failed = g.Name, g.Runs, g.Failed
+			}
+			if g.Runs == g.Failed {
+				continue
 			}
 			n++
 			sum.MeanTurnaround += g.MeanTurnaround
@@ -262,7 +286,7 @@ func meanGroup(members []*Metrics, kind string) Group {
 	for _, v := range []*float64{
 		&sum.MeanTurnaround, &sum.P50Turnaround, &sum.P95Turnaround, &sum.MeanQueue, &sum.P50Queue, &sum.P95Queue, &sum.MeanSlowdown,
 	} {
-		*v /= n
+		*v = ratio(*v, n)
 	}
-	return sum
+	return sum, n > 0
 }

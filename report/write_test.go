@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -166,6 +167,76 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// A run that failed in a play did less than its work, so that its time says nothing; one that failed on record has a replay of just that
+// work.
+func TestCompareFailures(t *testing.T) {
+	for _, tc := range []struct {
+		reason        string
+		before, after dovetail.Outcome // of run 1
+		recorded      bool
+		runs, failed  int
+	}{
+		{"nothing fails", dovetail.OutcomeSucceeded, dovetail.OutcomeSucceeded, false, 3, 0},
+		{"it fails in the second play", dovetail.OutcomeSucceeded, dovetail.OutcomeFailed, false, 2, 1},
+		{"it is lost in the first play", dovetail.OutcomeLost, dovetail.OutcomeSucceeded, false, 2, 1},
+		{"it times out in both", dovetail.OutcomeTimedOut, dovetail.OutcomeTimedOut, false, 2, 1},
+		{"it failed on record", dovetail.OutcomeFailed, dovetail.OutcomeSucceeded, true, 3, 0},
+		{"it succeeded on record, and fails in the play", dovetail.OutcomeSucceeded, dovetail.OutcomeFailed, true, 2, 1},
+	} {
+		before, after := beforeAndAfter()
+		before.Recorded, before.Jobs[0].Outcome, after.Jobs[2].Outcome = tc.recorded, tc.before, tc.after
+		d := Compare(before, after)
+		if d.Runs != tc.runs || d.Failed != tc.failed || d.Alone != 1 {
+			t.Errorf("%s: %d paired, %d failed, %d alone; want %d, %d, 1", tc.reason, d.Runs, d.Failed, d.Alone, tc.runs, tc.failed)
+		}
+		if said := strings.Contains(d.title(), "; without 1 more that failed when played"); said != (tc.failed > 0) {
+			t.Errorf("%s: the title is %q", tc.reason, d.title())
+		}
+	}
+}
+
+// Where no run did its work there is no figure: neither 0, nor a mean with that 0 in it, nor a change.
+func TestSeedsWithoutFigures(t *testing.T) {
+	cells := []Metrics{cellOf("fifo", "rigid", 1, 100), cellOf("fifo", "rigid", 2, 120), cellOf("sjf", "rigid", 1, 60), cellOf("sjf", "rigid", 2, 0), cellOf("edf", "rigid", 1, 0)}
+	for i := range cells {
+		c := &cells[i]
+		c.Groups = []Group{{By: ByKind, Name: BatchRigid, Runs: 100, MeanTurnaround: c.MeanTurnaround}}
+		if c.MeanTurnaround == 0 {
+			c.Failed, c.Groups[0].Failed = c.Runs, c.Runs
+		}
+	}
+	const measure = "meanTurnaroundSeconds"
+	rows := Summarise(cells)
+	for i, want := range []Interval{{Mean: 110, N: 2}, {Mean: 60, N: 1}, {}} {
+		if got := rows[i].Measures[measure]; got.Mean != want.Mean || got.N != want.N || rows[i].Measures["makespanSeconds"].N != rows[i].Seeds {
+			t.Errorf("%s: %s %+v of %d seeds; want a mean of %v over %d", rows[i].Policy, measure, got, rows[i].Seeds, want.Mean, want.N)
+		}
+	}
+	changes, err := Against(cells, Cell{Policy: "fifo", Alloc: "rigid"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, ok := changes[0].Relative[measure]; !ok || r.Mean != -0.4 || r.N != 1 {
+		t.Errorf("sjf against fifo: %+v, %v; want −0.4 of the one seed in which runs of both did their work", r, ok)
+	}
+	if r, ok := changes[1].Relative[measure]; ok {
+		t.Errorf("edf against fifo: %+v; want nothing", r)
+	}
+	var page bytes.Buffer
+	if err := WriteHTML(&page, &Report{Document: Document{Cells: cells, Summary: rows}}); err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile(`<td[^>]*>edf</td>(\s*<td[^>]*>[^<]*</td>)+`)
+	for _, table := range row.FindAllString(page.String(), -1) {
+		if !strings.Contains(table, ">"+none+"</td>") {
+			t.Errorf("a row without figures shows some: %s", table)
+		}
+	}
+	if n := len(row.FindAllString(page.String(), -1)); n != 2 {
+		t.Errorf("the page has %d rows of edf; want one of the settings and one of the kinds of runs", n)
+	}
+}
+
 func TestTablesGolden(t *testing.T) {
 	d := document(t)
 	var b bytes.Buffer
@@ -254,9 +325,11 @@ func TestPerRun(t *testing.T) {
 	job := func(id int64, submit, start, finish time.Duration) Job {
 		return Job{ID: id, Submit: submit * time.Microsecond, Start: start * time.Microsecond, Finish: finish * time.Microsecond}
 	}
+	lost := job(4, 1000, 2000, 3000)
+	lost.Outcome = dovetail.OutcomeLost // so it never finished its work
 	for _, s := range []*Schedule{
 		{Cell: Cell{Policy: "fifo", Alloc: "rigid", Seed: 7}, Jobs: []Job{job(1, 0, 499, 500), job(2, 1499, 1500, 61_000_999)}},
-		{Cell: Cell{Policy: "sjf", Alloc: "flexible", Preempt: true}, Jobs: []Job{job(3, 999_500, -1, -1)}},
+		{Cell: Cell{Policy: "sjf", Alloc: "flexible", Preempt: true}, Jobs: []Job{job(3, 999_500, -1, -1), lost}},
 	} {
 		if err := p.Write(s); err != nil {
 			t.Fatal(err)
@@ -269,6 +342,7 @@ func TestPerRun(t *testing.T) {
 fifo,rigid,7,1,0.000,0.000,0.001
 fifo,rigid,7,2,0.001,0.002,61.001
 sjf,flexible+preempt,0,3,1.000,,
+sjf,flexible+preempt,0,4,0.001,0.002,
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)

@@ -26,7 +26,7 @@ type History struct {
 //
 // Policies may know of a run what they could know then: what its user expected, else what was predicted for it when it started.
 func Replay(finished []dovetail.History) (*History, error) {
-	h := &History{Recorded: &report.Schedule{}}
+	h := &History{Recorded: &report.Schedule{Recorded: true}}
 	var idle, unknown, short, unsized, aims int
 	runs := slices.Clone(finished)
 	slices.SortFunc(runs, func(a, b dovetail.History) int {
