@@ -86,6 +86,8 @@ type run struct {
 	starting []*timer   // orders to start that are under way, oldest first
 
 	taken  int   // elastic replicas that were reclaimed
+	lost   int   // instants at which some were
+	lostAt int64 // the last one of them; negative: there is none
 	redone int64 // replica-microseconds that were lost with replicas
 }
 
@@ -160,7 +162,7 @@ func (c *Cluster) Admit(id dovetail.RunID, j *trace.Job) error {
 		return err
 	}
 	r := &run{
-		id: id, job: j, work: w, fine: fine, needs: j.Core(),
+		id: id, job: j, work: w, fine: fine, needs: j.Core(), lostAt: -1,
 		complete: timer{kind: completed, number: int64(id)}, failure: timer{kind: failed, number: int64(id)},
 	}
 	if err := c.plan(r); err != nil {
@@ -177,6 +179,14 @@ func (c *Cluster) Held() (core, elastic dovetail.Resources) { return c.held[0], 
 func (c *Cluster) Taken(id dovetail.RunID) int {
 	if r := c.runs[id]; r != nil {
 		return r.taken
+	}
+	return 0
+}
+
+// Preemptions returns at how many instants elastic replicas were reclaimed from a run so far, however many they were.
+func (c *Cluster) Preemptions(id dovetail.RunID) int {
+	if r := c.runs[id]; r != nil {
+		return r.lost
 	}
 	return 0
 }
@@ -365,6 +375,9 @@ func compareBool(a, b bool) int {
 func (c *Cluster) scale(r *run, k *cell, n int) {
 	if !r.over && k.Elastic && n < k.want {
 		r.taken += k.want - n
+		if r.lostAt != c.now {
+			r.lost, r.lostAt = r.lost+1, c.now
+		}
 	}
 	if more := n - k.want; more > 0 {
 		c.start(r, k, more)

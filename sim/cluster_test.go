@@ -218,6 +218,41 @@ func TestRedo(t *testing.T) {
 	}
 }
 
+// A preemption is one for an instant, however many replicas on however many nodes a run loses by a decision. What dies is none.
+func TestPreemptions(t *testing.T) {
+	at := func(s int) time.Time { return Epoch().Add(time.Duration(s) * time.Second) }
+	elastic := func(node string) dovetail.Slot { return dovetail.Slot{Run: 1, Elastic: true, Node: node} }
+	take := func(c *Cluster, second int, node string, left int) {
+		c.Do(at(second), dovetail.RunReplicas{Slot: elastic(node), N: left})
+	}
+	for _, tc := range []struct {
+		reason       string
+		lose         func(*Cluster)
+		times, taken int
+	}{
+		{"nothing", func(*Cluster) {}, 0, 0},
+		{"at the very beginning", func(c *Cluster) { take(c, 0, "a", 1) }, 1, 2},
+		{"on two nodes at one instant", func(c *Cluster) { take(c, 4, "a", 1); take(c, 4, "b", 0) }, 1, 5},
+		{"at two instants", func(c *Cluster) { take(c, 4, "a", 1); take(c, 5, "a", 0) }, 2, 3},
+		{"more replicas", func(c *Cluster) { take(c, 4, "a", 4) }, 0, 0},
+		{"a replica dies", func(c *Cluster) { c.now = 4_000_000; c.lose(c.runs[1], c.runs[1].cells[1], 1) }, 0, 0},
+		{"the node goes", func(c *Cluster) { c.now = 4_000_000; c.nodeFault(1) }, 0, 0},
+		{"the run is stopped", func(c *Cluster) { c.Do(at(4), dovetail.StopRun{Run: 1}) }, 0, 0},
+	} {
+		c := cluster(t, Faults{NodeMTBF: time.Hour}, "a", "b")
+		if err := c.Admit(1, job(6, time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		c.Do(at(0), dovetail.RunReplicas{Slot: dovetail.Slot{Run: 1, Node: "a"}, N: 1})
+		take(c, 0, "a", 3)
+		take(c, 0, "b", 3)
+		tc.lose(c)
+		if times, taken := c.Preemptions(1), c.Taken(1); times != tc.times || taken != tc.taken {
+			t.Errorf("%s: %d preemptions, %d replicas; want %d and %d", tc.reason, times, taken, tc.times, tc.taken)
+		}
+	}
+}
+
 // A run takes as much longer as its lost work takes.
 func TestRedoTakesTime(t *testing.T) {
 	// Three replicas of the long run go to the short one at 10 s: 30 replica-seconds are lost, and done again.
@@ -233,8 +268,8 @@ func TestRedoTakesTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if j := out.Jobs[0]; j.Finish != finish || j.Taken != 3 || j.Redone != time.Duration(redo*30)*time.Second {
-			t.Errorf("redo %v: %+v; expected it to lose 3 replicas and to end at %s", redo, j, finish)
+		if j := out.Jobs[0]; j.Finish != finish || j.Taken != 3 || j.Preemptions != 1 || j.Redone != time.Duration(redo*30)*time.Second {
+			t.Errorf("redo %v: %+v; expected it to lose 3 replicas at once and to end at %s", redo, j, finish)
 		}
 	}
 }

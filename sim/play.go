@@ -320,7 +320,8 @@ func (p *player) note(a dovetail.RunReplicas, now time.Time) {
 // close notes that a run has ended and holds nothing any more.
 func (p *player) close(id dovetail.RunID, now time.Time) {
 	r := &p.out.Jobs[p.index[id]]
-	r.Finish, r.Taken, r.Redone = now.Sub(p.start), p.cluster.Taken(id), p.cluster.Redone(id)
+	r.Finish, r.Redone = now.Sub(p.start), p.cluster.Redone(id)
+	r.Preemptions, r.Taken = p.cluster.Preemptions(id), p.cluster.Taken(id)
 	p.ended++
 	p.cluster.Forget(id)
 	delete(p.index, id)

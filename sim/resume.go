@@ -140,7 +140,7 @@ func (p *player) adopt(l *sched.Live, runtime func(*dovetail.Run, time.Duration)
 // Adopt makes a run known that is there already, with the replicas that it holds. A job without runtime never completes.
 func (c *Cluster) Adopt(l *sched.Live, j *trace.Job) error {
 	r := &run{
-		id: l.Run.ID, job: j, at: c.now, needs: j.Core() - l.Done, frozen: l.Frozen, over: l.State == dovetail.Stopping,
+		id: l.Run.ID, job: j, at: c.now, lostAt: -1, needs: j.Core() - l.Done, frozen: l.Frozen, over: l.State == dovetail.Stopping,
 		complete: timer{kind: completed, number: int64(l.Run.ID)}, failure: timer{kind: failed, number: int64(l.Run.ID)},
 	}
 	if j.Runtime > 0 {
