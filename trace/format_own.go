@@ -3,12 +3,13 @@ package trace
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"strings"
+	"reflect"
 	"time"
 
 	"github.com/dovetail-sched/dovetail"
@@ -48,10 +49,6 @@ func (e exact) MarshalJSON() ([]byte, error) { return appendSeconds(nil, time.Du
 // UnmarshalJSON reads what MarshalJSON writes.
 func (e *exact) UnmarshalJSON(data []byte) error {
 	d, err := seconds("seconds", data)
-	var f *fault
-	if errors.As(err, &f) {
-		return errors.New(f.message)
-	}
 	*e = exact(d)
 	return err
 }
@@ -80,22 +77,26 @@ func (o *ownLines) line(text []byte) (j Job, ok bool, err error) {
 	}
 	var in ownJob
 	if err := strict(text, &in); err != nil {
-		return j, false, faultf("line", "%s; expected a job such as %s", plainly(err), ownExample)
+		return j, false, cmp.Or(blameLine(text, reflect.TypeFor[ownJob]()), err)
 	}
 	switch {
-	case in.ID == nil || *in.ID < 0:
-		return j, false, faultf("id", "it is missing or negative; expected %s", wantCount)
+	case in.ID == nil:
+		return j, false, faultf("id", "it is missing; expected %s", wantCount)
+	case *in.ID < 0:
+		return j, false, faultf("id", "%d is negative; expected %s", *in.ID, wantCount)
 	case in.Submit == nil:
 		return j, false, faultf("submitSeconds", "it is missing; expected %s", wantSeconds)
-	case in.Runtime == nil || *in.Runtime == 0:
-		return j, false, faultf("runtimeSeconds", "it is missing or 0; expected %s", wantSeconds)
+	case in.Runtime == nil:
+		return j, false, faultf("runtimeSeconds", "it is missing; expected %s", wantSeconds)
+	case *in.Runtime == 0:
+		return j, false, faultf("runtimeSeconds", "it is less than a microsecond; expected %s", wantSeconds)
 	case len(in.App) == 0:
 		return j, false, faultf("app", "it is missing; expected an application, as dovetail submit takes it")
 	}
 	j = Job{ID: *in.ID, Submit: time.Duration(*in.Submit), Runtime: time.Duration(*in.Runtime), User: in.User}
 	for i, t := range in.Tasks {
 		if t == 0 {
-			return j, false, faultf("tasks", "task %d takes less than a microsecond; expected %s", i+1, wantSeconds)
+			return j, false, faultf(fmt.Sprintf("tasks[%d]", i), "it is less than a microsecond; expected %s", wantSeconds)
 		}
 		j.Tasks = append(j.Tasks, time.Duration(t))
 	}
@@ -112,14 +113,14 @@ func (o *ownLines) app(text []byte) (*dovetail.Application, error) {
 	}
 	var in ownApp
 	if err := strict(text, &in); err != nil {
-		return nil, faultf("app", "%s", plainly(err))
+		return nil, cmp.Or(blame("app", text, reflect.TypeFor[dovetail.Application]()), err)
 	}
 	app := new(dovetail.Application) // of its own: the text of the components is not kept
 	*app = in.Application
 	components, ok := o.components[string(in.Components)]
 	if !ok && len(in.Components) > 0 {
 		if err := strict(in.Components, &components); err != nil {
-			return nil, faultf("app.components", "%s", plainly(err))
+			return nil, cmp.Or(blame("app.components", in.Components, reflect.TypeFor[[]dovetail.Component]()), err)
 		}
 		keep(o.components, string(in.Components), components)
 	}
@@ -142,18 +143,6 @@ func strict(text []byte, into any) error {
 		return errors.New("there is more after the end of the object")
 	}
 	return nil
-}
-
-// plainly says what is wrong with a JSON text.
-func plainly(err error) string {
-	var typ *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &typ) && typ.Field != "":
-		return fmt.Sprintf("%s is a %s, which does not belong there", typ.Field, typ.Value)
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return "the JSON ends too early"
-	}
-	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
 // checkApp checks what simulators rely on; describe.Validate checks all that can be wrong with an application.
