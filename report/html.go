@@ -86,6 +86,7 @@ func (d *Document) pageTables() []pageTable {
 			note = intervalNote
 		}
 	}
+	note = strings.TrimSpace(note + " " + d.Without())
 	var all []pageTable
 	if len(d.Summary) > 0 {
 		all = append(all, rowTable(d.Summary).page("Settings", note))

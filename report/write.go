@@ -10,6 +10,8 @@ import (
 
 // Document is what the machine-readable report of a simulation holds.
 type Document struct {
+	Partial     bool         `json:"partial,omitempty"` // the sweep was interrupted: see Break
+	Missing     []Missing    `json:"missing,omitempty"` // cells of such a sweep; by setting
 	Cells       []Metrics    `json:"cells"`
 	Summary     []Row        `json:"summary,omitempty"`     // over seeds
 	Baseline    *Cell        `json:"baseline,omitempty"`    // of Changes
@@ -72,10 +74,16 @@ func WriteDifference(w io.Writer, d *Difference, width int) error {
 	return d.table().text(w, width)
 }
 
-// WriteMarkdown writes the summary, and changes and differences if there are any, as Markdown tables.
+// WriteMarkdown writes the summary, and changes and differences if there are any, as Markdown tables. It begins with what is missing.
 func WriteMarkdown(w io.Writer, d *Document) error {
 	var b bytes.Buffer
+	if gap := d.Gap(); gap != "" {
+		b.WriteString(gap + "\n\n")
+	}
 	rowTable(d.Summary).markdown(&b)
+	if without := d.Without(); without != "" {
+		b.WriteString("\n" + without + "\n")
+	}
 	if d.Baseline != nil {
 		b.WriteString("\n" + changesTitle(*d.Baseline) + "\n\n")
 		changeTable(d.Changes).markdown(&b)
