@@ -2,10 +2,13 @@ package trace
 
 import (
 	"bytes"
+	"encoding/csv"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dovetail-sched/dovetail"
 )
@@ -17,6 +20,7 @@ type podLines struct {
 	apps    apps
 	fields  [][]byte
 	columns []int // where the fields of podColumns are; nil before the header
+	width   int   // how many fields the header has
 	rows    int64
 	shared  int // pods with a share of a GPU
 	never   int // pods that never ran
@@ -45,17 +49,20 @@ func (p *podLines) notices() []string {
 }
 
 func (p *podLines) line(text []byte) (j Job, ok bool, err error) {
-	p.fields = p.fields[:0]
-	for f := range bytes.SplitSeq(text, []byte(",")) {
-		p.fields = append(p.fields, bytes.TrimSpace(f))
-	}
+	err = p.split(text)
 	if p.columns == nil {
-		return j, false, p.header()
+		if err == nil {
+			err = p.header()
+		}
+		return j, false, err
 	}
 	j.ID = p.rows
 	p.rows++
-	if len(p.fields) <= slices.Max(p.columns) {
-		return j, false, faultf("line", "it has %d fields; expected as many as the first line", len(p.fields))
+	if err != nil {
+		return j, false, err
+	}
+	if len(p.fields) != p.width {
+		return j, false, faultf("line", "it has %d fields; expected %d, as many as the first line", len(p.fields), p.width)
 	}
 	f := make([][]byte, len(p.columns))
 	for i, c := range p.columns {
@@ -95,8 +102,32 @@ func (p *podLines) line(text []byte) (j Job, ok bool, err error) {
 	return j, true, nil
 }
 
+// split finds the fields of a line. Only a line with a quote needs a CSV reader.
+func (p *podLines) split(text []byte) error {
+	p.fields = p.fields[:0]
+	if bytes.IndexByte(text, '"') < 0 {
+		for f := range bytes.SplitSeq(text, []byte(",")) {
+			p.fields = append(p.fields, bytes.TrimSpace(f))
+		}
+		return nil
+	}
+	in := csv.NewReader(bytes.NewReader(text))
+	in.TrimLeadingSpace = true
+	record, err := in.Read()
+	var broken *csv.ParseError
+	if errors.As(err, &broken) {
+		return faultf("line", "%v, at character %d; expected fields with a comma between them, and quotes in pairs",
+			broken.Err, utf8.RuneCount(text[:broken.Column-1])+1)
+	}
+	for _, f := range record {
+		p.fields = append(p.fields, []byte(strings.TrimSpace(f)))
+	}
+	return err
+}
+
 // header reads which column is where.
 func (p *podLines) header() error {
+	p.width = len(p.fields)
 	for _, name := range podColumns() {
 		i := slices.IndexFunc(p.fields, func(f []byte) bool { return string(f) == name })
 		if i < 0 {

@@ -43,6 +43,14 @@ const (
 	swfCancelled     = 5
 )
 
+// swfNames names the fields for messages.
+func swfNames() [swfFields]string {
+	return [swfFields]string{
+		"job number", "submit time", "wait time", "run time", "processors", "cpu time", "memory", "requested processors", "requested time",
+		"requested memory", "status", "user", "group", "executable number", "queue", "partition", "preceding job", "think time",
+	}
+}
+
 func startSWF() decoder { return &swfLines{apps: newApps()} }
 
 func (s *swfLines) notices() []string {
@@ -71,6 +79,11 @@ func (s *swfLines) line(text []byte) (j Job, ok bool, err error) {
 	f := s.fields
 	if len(f) != swfFields {
 		return j, false, faultf("line", "it has %d fields; expected %d", len(f), swfFields)
+	}
+	for i := range f { // those that are not used too: a line with a word in it is not what it seems
+		if string(f[i]) != "-1" && !isNumber(f[i]) {
+			return j, false, faultf(swfNames()[i], "%s is not a number; expected one, or -1 if it is not known", shown(f[i]))
+		}
 	}
 	status, err := count("status", f[swfStatus], -1, 9)
 	switch {

@@ -113,6 +113,14 @@ func TestFormats(t *testing.T) {
 			[]string{"pods with a share of a GPU, which is counted as a whole one: 1", "pods that were never scheduled, so that their runtime is that from creation to deletion: 1"},
 		},
 		{
+			Openb, strings.Replace(smallPods, "LS,Running", `"LS","Running, ""so to say"""`, 1), "a field in quotes is what is in them",
+			[]seen{
+				{0, 0, 95 * time.Second, "pod-ls", "", dovetail.Batch, 1, 1, dovetail.Resources{12000, 16 * gib, 1}, 0, nil},
+				{1, 10 * time.Second, 20 * time.Second, "pod-be", "", dovetail.Batch, 1, 1, dovetail.Resources{6000, 12 * gib, 1}, 0, nil},
+			},
+			[]string{"pods with a share of a GPU, which is counted as a whole one: 1", "pods that were never scheduled, so that their runtime is that from creation to deletion: 1"},
+		},
+		{
 			Own, smallOwn, "everything is as it was written",
 			[]seen{{7, 500 * ms, 12*time.Second + us, "a", "ann", dovetail.Interactive, 1, 2, dovetail.Resources{500}, 0, []time.Duration{time.Second, 2500 * ms}}},
 			nil,
@@ -192,10 +200,16 @@ func TestBadLines(t *testing.T) {
 		{"a field too few", SWF, "1 0 -1 10 1 -1 -1 -1 -1 -1 -1 3 1 7 -1 -1 -1", "17 fields; expected 18"},
 		{"unknown run time", SWF, "1 0 -1 -1 1 -1 -1 -1 -1 -1 -1 3 1 7 -1 -1 -1 -1", `field "run time": "-1" is negative`},
 		{"a user without a number", SWF, "1 0 -1 10 1 -1 -1 -1 -1 -1 -1 \xff 1 7 -1 -1 -1 -1", `field "user": "\xff" is not a number`},
+		{"a field that is not used", SWF, "1 0 -1 10 1 -1 -1 -1 -1 -1 -1 3 1 7 -1 -1 -1 z", `field "think time": "z" is not a number; expected one, or -1`},
+		{"a line that is left out", SWF, "1 0 x 0 1 -1 -1 -1 -1 -1 5 3 1 7 -1 -1 -1 -1", `field "wait time": "x" is not a number`},
 		{"unknown processors", SWF, "1 0 -1 10 -1 -1 -1 -1 -1 -1 -1 3 1 7 -1 -1 -1 -1", `field "processors": "-1"`},
 
 		{"deleted before it was scheduled", Openb, pods + "\np,1,1,0,0,,LS,R,0,5,6", `field "deletion_time": "5" is before the pod began`},
 		{"a field too few", Openb, pods + "\np,1,1,0,0,,LS,R,0,5", "10 fields"},
+		{"a field too many", Openb, pods + "\np,1,1,0,0,,LS,R,0,5,6,7", "12 fields; expected 11"},
+		{"a quote that is not closed", Openb, pods + "\np,1,1,0,0,,LS,\"Ru,0,5,1", `small:2: field "line": extraneous or missing " in quoted-field, at character `},
+		{"a quote in the middle", Openb, pods + "\np,1,1,0,0,,LS,R\"u,0,5,1", `bare " in non-quoted-field, at character 16`},
+		{"a header with a quote that is not closed", Openb, "\"" + pods, `small:1: field "line": extraneous or missing "`},
 		{"a column is missing", Openb, "name,cpu_milli,memory_mib\n", `field "num_gpu": there is no such column`},
 		{"nothing asked for", Openb, pods + "\np,0,0,0,0,,LS,R,0,5,1", "asks for nothing"},
 
