@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -39,15 +40,19 @@ type Zoe struct {
 type ZoeEvaluation struct {
 	Applications int       `json:"applications"`
 	Seeds        int       `json:"seeds"`
+	ReasonsOf    string    `json:"reasonsOf"` // the run that Claim.Why is about
 	Claims       []Claim   `json:"claims"`
-	Rules        []ZoeRule `json:"rules,omitempty"` // what our own rules gain or lose against Zoe's simulator
+	Rules        []ZoeRule `json:"rules,omitempty"`   // what our own rules gain or lose against Zoe's simulator
+	Notices      []string  `json:"notices,omitempty"` // what people should know: jobs of the trace that were left out, or never started
 	Cells        []ZoeCell `json:"cells"`
 }
 
-// Run simulates what the claims need, and judges them. When the context ends, claims whose cells are missing are not judged; the
-// evaluation is returned together with the context's cause. It fails with dovetail.Invalid if there is no such claim, or the scale is
-// too small.
-func (z *Zoe) Run(ctx context.Context) (*ZoeEvaluation, error) {
+// Run simulates what the claims need, and judges them. When the context ends, or a part fails, claims whose cells are missing are not
+// judged; the evaluation is returned together with the context's cause, or why the part failed. Before anything is simulated it fails
+// with dovetail.Invalid if there is no such claim, the scale is too small, or Zoe's simulator could not play the trace.
+func (z *Zoe) Run(ctx context.Context) (*ZoeEvaluation, error) { return z.run(ctx, zoeParts()) }
+
+func (z *Zoe) run(ctx context.Context, parts []zoePart) (*ZoeEvaluation, error) {
 	if z.Applications < ZoeFewest || z.Applications > ZoeFull || z.Seeds < 1 {
 		return nil, dovetail.Errorf(dovetail.Invalid,
 			"%d applications and %d seeds; expected %d to %d applications, and one seed or more",
@@ -57,33 +62,53 @@ func (z *Zoe) Run(ctx context.Context) (*ZoeEvaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &ZoeEvaluation{Applications: z.Applications, Seeds: z.Seeds}
-	wanted := z.settings(claims)
+	e := &ZoeEvaluation{Applications: z.Applications, Seeds: z.Seeds, ReasonsOf: zoeReasonsOf, Claims: claims}
+	known := *z // with what can be played of the trace
+	if z.traced() {
+		if known.Trace, e.Notices, err = playable(z.Trace); err != nil {
+			return nil, err
+		}
+	}
+	failed, err := known.simulate(ctx, e, parts)
+	found := newEvidence(e.Cells)
+	found.failed = failed
+	for i := range claims {
+		claims[i].judge(found, z.Applications == ZoeFull)
+		claims[i].reason()
+	}
+	if z.wants(rulesID) {
+		e.Rules = zoeRules(found, z.traced())
+		e.Notices = append(e.Notices, unstarted(e.Cells)...)
+	}
+	return e, err
+}
+
+// simulate plays what the claims of an evaluation need, part by part, until the context ends. A part that fails does not keep the
+// others from being played: failed says why, by name, and the error is about the first one.
+func (z *Zoe) simulate(ctx context.Context, e *ZoeEvaluation, parts []zoePart) (failed map[string]string, first error) {
+	wanted := z.settings(e.Claims)
 	done := newZoeProgress(z, wanted)
-	for _, p := range zoeParts() {
+	failed = make(map[string]string)
+	for _, p := range parts {
 		settings := wanted[p.name]
 		if len(settings) == 0 {
 			continue
 		}
-		var cells []ZoeCell
-		cells, err = p.run(ctx, z, settings, done.of(p.name))
+		cells, err := p.run(ctx, z, settings, done.of(p.name))
 		e.Cells = append(e.Cells, cells...)
-		if err != nil {
-			break
+		if err == nil {
+			continue
+		}
+		if ctx.Err() != nil {
+			return failed, err
+		}
+		err = fmt.Errorf("%s: %w", p.title, err)
+		failed[p.name] = err.Error()
+		if first == nil {
+			first = err
 		}
 	}
-	if err != nil && ctx.Err() == nil {
-		return nil, err
-	}
-	found := newEvidence(e.Cells)
-	for i := range claims {
-		claims[i].judge(found, z.Applications == ZoeFull)
-	}
-	e.Claims = claims
-	if z.wants(rulesID) {
-		e.Rules = zoeRules(found, z.Trace != nil)
-	}
-	return e, err
+	return failed, first
 }
 
 // rulesID asks, in Only, for the table of what our own rules gain or lose.
@@ -99,6 +124,9 @@ func ZoeIDs() []string {
 }
 
 func (z *Zoe) wants(id string) bool { return len(z.Only) == 0 || slices.Contains(z.Only, id) }
+
+// traced reports whether rules are compared on a trace as well.
+func (z *Zoe) traced() bool { return z.wants(rulesID) && z.Trace != nil }
 
 // claims returns the claims that are wanted.
 func (z *Zoe) claims() ([]Claim, error) {
@@ -126,7 +154,7 @@ func (z *Zoe) settings(claims []Claim) map[string][]at {
 		}
 	}
 	if z.wants(rulesID) {
-		add(ruleSettings(z.Trace != nil))
+		add(ruleSettings(z.traced()))
 	}
 	for _, settings := range wanted {
 		slices.SortStableFunc(settings, at.compare)
@@ -180,7 +208,8 @@ func (d *zoeProgress) of(part string) func(Progress) {
 	}
 }
 
-// Figures returns the pictures of the evaluation, as those of the seed: one group for each of its comparisons.
+// Figures returns the pictures of the evaluation, one group for each of the seed's comparisons. Titles say which of the seed's figures they
+// are like: there is none of its turnaround ratios (30, right), nor of what is not simulated (17, 22, 23; 31 to 33 in two and three dimensions).
 func (e *ZoeEvaluation) Figures() []report.Figure {
 	var all []report.Figure
 	for _, g := range zoePictures() {
@@ -213,10 +242,12 @@ func (g *zoePicture) shows(c *ZoeCell) bool {
 
 func zoePictures() []zoePicture {
 	all := []zoePicture{{"policies", "Figures 4 to 14", zoeBatch, zoePolicies(), ""}}
-	for _, alloc := range zoeAllocs() {
-		all = append(all, zoePicture{"sizes-" + alloc, "Figures 15 to 29, " + alloc, zoeBatch, nil, alloc})
+	for _, sizes := range []struct{ alloc, like string }{
+		{"rigid", "Figures 15 and 16"}, {"malleable", "Figures 18 to 21"}, {"flexible", "Figures 24 to 29"},
+	} {
+		all = append(all, zoePicture{"sizes-" + sizes.alloc, sizes.like + ", " + sizes.alloc, zoeBatch, nil, sizes.alloc})
 	}
 	return append(all,
-		zoePicture{"preemption", "Figures 30 to 33", zoeMixed, nil, ""},
+		zoePicture{"preemption", "Figures 30 (left) to 33, sizes of one dimension", zoeMixed, nil, ""},
 		zoePicture{"testbed", "Figure 34", zoeTestbed, nil, ""})
 }

@@ -1,11 +1,13 @@
 package study
 
 import (
+	"slices"
+
 	"github.com/dovetail-sched/dovetail/report"
 )
 
-// zoeClaims returns the statements of the seed, in its order. What a claim is judged by, and within which bounds, stands here and
-// nowhere else. Where the seed gives a ratio such as 0.63, the bounds leave it some 20 to 30 %; where it gives an order of magnitude, or a
+// zoeClaims returns the statements of the seed, in its order, word by word; what is ours about them is in Where. What a claim is judged by,
+// and within which bounds, stands here and nowhere else. Where the seed gives a ratio such as 0.63, the bounds leave it some 20 to 30 %; where it gives an order of magnitude, or a
 // time on its own machine and traces, a factor of 2 and more; where it says more or less, they are 1.
 func zoeClaims() []Claim {
 	var all []Claim
@@ -13,10 +15,6 @@ func zoeClaims() []Claim {
 		claimsOnPolicies, claimsOnQueues, claimsOnSizes, claimsOnHRRN, claimsOnInelastic, claimsOnPreemption, claimsOnTestbed,
 	} {
 		all = append(all, of()...)
-	}
-	why := zoeReasons()
-	for i := range all {
-		all[i].Why = why[all[i].ID]
 	}
 	return all
 }
@@ -41,7 +39,7 @@ func claimsOnPolicies() []Claim {
 	}
 	best := Claim{
 		ID: "10.2-malleable", Where: "§10.2, figures 7 to 14",
-		Words: "our solution performs far better than a rigid scheduler and slightly better than a malleable regardless of the policy",
+		Words: "our solution performs far better than a rigid scheduler and slightly better than a malleable regarding of the policy used to sort the queue",
 	}
 	for _, p := range zoePolicies()[:2] {
 		halved.Checks = append(halved.Checks,
@@ -128,8 +126,8 @@ func claimsOnSizes() []Claim {
 			batch(more, alloc), batch(fewer, alloc))
 	}
 	flexible := Claim{
-		ID: "10.3-flexible", Where: "§10.3, table 10.3b, figures 24 to 29",
-		Words:      "it performs better than a one or two dimensional definitions (flexible, three dimensions)",
+		ID: "10.3-flexible", Where: "§10.3, table 10.3b, figures 24 to 29 (of three dimensions)",
+		Words:      "Since our flexible scheduler allows only the indispensable (inelastic) services to be launched … it performs better than a one or two dimensional definitions",
 		Calibrated: calibratedSize,
 		Checks: []Check{
 			fewer("sjf-2d", "sjf", "flexible", "better", less()), fewer("sjf-3d", "sjf-2d", "flexible", "0.872", less()),
@@ -137,8 +135,8 @@ func claimsOnSizes() []Claim {
 		},
 	}
 	remaining := Claim{
-		ID: "10.3-srpt", Where: "§10.3, table 10.3b",
-		Words: "SRPT-2D1 38,767 s, SRPT-2D2 39,426 s; SRPT-3D1 33,419 s, SRPT-3D2 33,413 s",
+		ID: "10.3-srpt", Where: "table 10.3b (SRPT-2D1 38,767.29, SRPT-2D2 39,425.82; SRPT-3D1 33,418.51, SRPT-3D2 33,413.45)",
+		Words: "Turn around time (in second) between different definitions of size in our flexible scheduler",
 		Checks: []Check{
 			fewer("srpt-2d2", "srpt-2d1", "flexible", "1.017", between(1, 1.05)),
 			fewer("srpt-3d2", "srpt-3d1", "flexible", "1.000", between(0.99, 1.01)),
@@ -154,7 +152,7 @@ func claimsOnSizes() []Claim {
 	}
 	rigid := Claim{
 		ID: "10.3-rigid", Where: "§10.3, figures 15 to 17",
-		Words: "in all cases having a two dimensional definition is sufficient to obtain good results (rigid: the third does not improve it)",
+		Words: "this is not true for rigid schedulers … in all cases having a two dimensional definition is sufficient to obtain good results",
 		Checks: []Check{
 			fewer("sjf-2d", "sjf", "rigid", "better", less()), fewer("sjf-3d", "sjf-2d", "rigid", "no better", atLeast(0.97)),
 			fewer("srpt-2d1", "srpt", "rigid", "better", less()),
@@ -163,20 +161,48 @@ func claimsOnSizes() []Claim {
 	}
 	table := Claim{
 		ID: "10.3-table", Where: "table 10.3b",
-		Words: "turn around time between different definitions of size in our flexible scheduler", Calibrated: calibratedSize,
+		Words: "Turn around time (in second) between different definitions of size in our flexible scheduler", Calibrated: calibratedSize,
 	}
 	for _, row := range zoeTable103b() {
 		table.Checks = append(table.Checks, atFullScale(
 			figure(title(row.policy)+": mean turnaround", "s", inSeconds(row.seconds), within2(row.seconds), meanTurnaround,
 				batch(row.policy, "flexible"))))
 	}
-	return []Claim{flexible, remaining, malleable, rigid, table}
+	return slices.Concat([]Claim{flexible, remaining, malleable, rigid}, claimsOnSizesAndAllocation(), []Claim{table})
+}
+
+func claimsOnSizesAndAllocation() []Claim {
+	less := Claim{
+		ID: "10.3-allocation", Where: "§10.3 (rigid; SRPT is SJF there)",
+		Words: "The resource allocation, however, decreases a bit in a rigid system as more information is added",
+	}
+	more := Claim{
+		ID: "10.3-utilization", Where: "§10.3 (of what is allocated)",
+		Words: "with a malleable and with our flexible scheduler … higher cluster resources utilization with a three dimensional definition of size",
+	}
+	for _, of := range []struct {
+		name string
+		zoeMeasure
+	}{{"cpu", cpuAllocation}, {"memory", memoryAllocation}} {
+		compare := func(c *Claim, alloc, one, other, seed string, b bounds) {
+			c.Checks = append(c.Checks, ratio(alloc+": mean "+of.name+" allocation, "+title(one)+" to "+title(other), seed, b, of.zoeMeasure,
+				batch(one, alloc), batch(other, alloc)))
+		}
+		compare(&less, "rigid", "sjf-2d", "sjf", "a bit less", atMost(1))
+		compare(&less, "rigid", "sjf-3d", "sjf-2d", "a bit less", atMost(1))
+		for _, alloc := range []string{"malleable", "flexible"} {
+			compare(&more, alloc, "sjf-3d", "sjf", "higher", atLeast(1))
+			compare(&more, alloc, "srpt-3d1", "srpt", "higher", atLeast(1))
+		}
+	}
+	return []Claim{less, more}
 }
 
 func claimsOnHRRN() []Claim {
-	const words = "the only policy that perform worst in all cases is HRRN (2D: 2.3 times SJF, 3D: 6.9 times)"
-	ours := Claim{ID: "10.3-hrrn", Where: "§10.3, table 10.3b", Words: words}
-	theirs := Claim{ID: "10.3-hrrn-peer", Where: "§10.3, table 10.3b, by the model of Zoe's simulator", Words: words}
+	const words = "The only policy that perform worst in all cases is HRRN"
+	const where = "§10.3, table 10.3b (2D: 2.3 times SJF, 3D: 6.9 times)"
+	ours := Claim{ID: "10.3-hrrn", Where: where, Words: words}
+	theirs := Claim{ID: "10.3-hrrn-peer", Where: where + ", by the model of Zoe's simulator", Words: words}
 	for _, c := range []struct {
 		claim *Claim
 		part  string
@@ -196,8 +222,8 @@ func claimsOnHRRN() []Claim {
 func claimsOnInelastic() []Claim {
 	of := func(policy, alloc string) at { return at{zoeInelastic, policy, alloc, false} }
 	same := Claim{
-		ID: "10.4-same", Where: "§10.4, table 10.4a",
-		Words: "in the worst case our flexible scheduler will perform exactly the same as the rigid; PSJF and SRPT are the same",
+		ID: "10.4-same", Where: "§10.4, table 10.4a (which has PSJF and SRPT alike, too)",
+		Words: "in the worst case our flexible scheduler will perform exactly the same as the rigid",
 	}
 	for _, p := range zoePolicies() {
 		same.Checks = append(same.Checks, alike(title(p)+": every run starts and finishes alike, flexible and rigid",
@@ -205,8 +231,11 @@ func claimsOnInelastic() []Claim {
 	}
 	same.Checks = append(same.Checks, alike("rigid: every run starts and finishes alike, SJF and SRPT", of("sjf", "rigid"),
 		of("srpt", "rigid")))
-	table := Claim{ID: "10.4-table", Where: "table 10.4a",
-		Words: "FIFO 1,317,316 s, PSJF and SRPT 135,965 s, HRRN 407,952 s", Calibrated: calibratedLoad}
+	table := Claim{
+		ID: "10.4-table", Where: "table 10.4a (FIFO 1,317,315.92, PSJF and SRPT 135,964.50, HRRN 407,952.05)",
+		Words:      "Turn around time (in second) between a rigid and our flexible scheduler with a workload composed by only inelastic applications",
+		Calibrated: calibratedLoad,
+	}
 	for _, row := range []struct {
 		policy  string
 		seconds float64
@@ -239,7 +268,7 @@ func claimsOnPreemption() []Claim {
 		Words: "elastic batch applications pay with more variability (but stable for the median case) in queuing times",
 	}
 	price := Claim{
-		ID: "10.5-price", Where: "§10.5, figures 31 to 33",
+		ID: "10.5-price", Where: "§10.5, figures 31 to 33 (of one dimension)",
 		Words: "a drop in the resource utilization and an increase in the size of the pending queue",
 	}
 	for _, p := range zoePolicies() {

@@ -9,12 +9,21 @@ import (
 // zoeMeasure is a figure of one cell.
 type zoeMeasure func(c *ZoeCell) float64
 
-func meanTurnaround(c *ZoeCell) float64   { return c.MeanTurnaround }
-func medianTurnaround(c *ZoeCell) float64 { return c.P50Turnaround }
+func meanTurnaround(c *ZoeCell) float64   { return c.ended(c.MeanTurnaround) }
+func medianTurnaround(c *ZoeCell) float64 { return c.ended(c.P50Turnaround) }
+func meanQueueing(c *ZoeCell) float64     { return c.ended(c.MeanQueue) }
 func waiting(c *ZoeCell) float64          { return c.ArrivingWaiting }
 func serving(c *ZoeCell) float64          { return c.ArrivingServing }
 func cpuAllocation(c *ZoeCell) float64    { return c.ArrivingCPU }
 func memoryAllocation(c *ZoeCell) float64 { return c.ArrivingMemory }
+
+// ended is a figure over runs: not a number if none ended.
+func (c *ZoeCell) ended(figure float64) float64 {
+	if c.Runs == 0 {
+		return math.NaN()
+	}
+	return figure
+}
 
 // Figures of one kind of runs.
 func medianOf(kind string) zoeMeasure {

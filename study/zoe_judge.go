@@ -16,18 +16,19 @@ const (
 	Reproduced    Verdict = "reproduced"
 	Partly        Verdict = "partly"
 	NotReproduced Verdict = "not reproduced"
-	NotJudged     Verdict = "not judged" // its cells are missing, or it is about the full scale only
+	NotJudged     Verdict = "not judged" // some of its cells are missing, or it is about the full scale only
 )
 
 // Claim is a statement of the seed about its evaluation.
 type Claim struct {
 	ID         string  `json:"id"`
 	Where      string  `json:"where"`                // in seed 004
-	Words      string  `json:"words"`                // the seed's
+	Words      string  `json:"words"`                // the seed's, literally; … stands for what is left out
 	Calibrated string  `json:"calibrated,omitempty"` // what of our workload was chosen with this statement in view: then agreement proves little
-	Why        string  `json:"why,omitempty"`        // our reading of what comes out at full scale
+	Why        string  `json:"why,omitempty"`        // our reading of the run that ZoeEvaluation.ReasonsOf names; only with a verdict as there
 	Checks     []Check `json:"checks"`
 	Verdict    Verdict `json:"verdict"`
+	Missing    string  `json:"missing,omitempty"` // why it is not judged, if cells are missing
 }
 
 // Check is one figure that a claim is judged by. It holds if the mean over seeds is in [Low,High].
@@ -49,7 +50,8 @@ type Check struct {
 
 // evidence finds cells.
 type evidence struct {
-	cells map[at]map[uint64]*ZoeCell
+	cells  map[at]map[uint64]*ZoeCell
+	failed map[string]string // why a part failed, by name
 }
 
 func newEvidence(cells []ZoeCell) *evidence {
@@ -90,6 +92,23 @@ func (e *evidence) values(needs []at, of func([]*ZoeCell) float64) []float64 {
 	return values
 }
 
+// missing says why a claim cannot be judged: a part that it needs failed, or a check has no seed with all of its cells. It is empty if
+// the claim can be judged.
+func (e *evidence) missing(c *Claim) string {
+	for i := range c.Checks {
+		needs := c.Checks[i].needs
+		for _, a := range needs {
+			if why := e.failed[a.part]; why != "" {
+				return why
+			}
+		}
+		if len(e.values(needs, func([]*ZoeCell) float64 { return 0 })) == 0 {
+			return "some of its cells are missing"
+		}
+	}
+	return ""
+}
+
 // judge measures and decides.
 func (c *Claim) judge(e *evidence, full bool) {
 	for i := range c.Checks {
@@ -98,6 +117,9 @@ func (c *Claim) judge(e *evidence, full bool) {
 		k.judged = k.Value.N > 0 && (full || !k.Full)
 	}
 	c.conclude()
+	if c.Missing = e.missing(c); c.Missing != "" {
+		c.Verdict = NotJudged
+	}
 }
 
 // measure notes what was measured, one value for each seed, and whether that is as expected.

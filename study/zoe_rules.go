@@ -1,11 +1,17 @@
 package study
 
 import (
+	"fmt"
+
+	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/report"
+	"github.com/dovetail-sched/dovetail/sim"
+	"github.com/dovetail-sched/dovetail/sim/zoe"
+	"github.com/dovetail-sched/dovetail/trace"
 )
 
 // ZoeRule compares Dovetail's core with the model of Zoe's simulator under one policy. Turnarounds are means over seeds of a mean or a
-// median over runs, in seconds. On one machine only the rules differ: elastic replicas are reclaimed for a new core, all events of an
+// median over runs, in seconds; Interval.N is 0 if nothing was started. On one machine only the rules differ: elastic replicas are reclaimed for a new core, all events of an
 // instant are one decision, HRRN ages and divides by size. On nodes, a core may also fit what is free in all and yet no node.
 type ZoeRule struct {
 	Workload string        `json:"workload"`
@@ -15,7 +21,8 @@ type ZoeRule struct {
 	Median   ZoeTurnaround `json:"medianTurnaround"`
 }
 
-// ZoeTurnaround is a figure of the three, and what changes from one to the next. A ratio below 1 is a gain.
+// ZoeTurnaround is a figure of the three, and what changes from one to the next. A ratio below 1 is a gain; where nothing was started there
+// is none.
 type ZoeTurnaround struct {
 	Peer       report.Interval `json:"peerSeconds"`
 	OneMachine report.Interval `json:"oneMachineSeconds"`
@@ -87,4 +94,50 @@ func (e *evidence) compare(needs []at, m zoeMeasure) ZoeTurnaround {
 		Rules:      over(func(c []*ZoeCell) float64 { return quotient(m(c[1]), m(c[0])) }),
 		Placement:  over(func(c []*ZoeCell) float64 { return quotient(m(c[2]), m(c[1])) }),
 	}
+}
+
+// playable returns the jobs of a trace that all three ways to serve it can play, so that they are compared on the same jobs, and says
+// what it leaves out. It fails with dovetail.Invalid if Zoe's simulator knows nothing like one of the jobs, or none fits.
+func playable(jobs []trace.Job) (fit []trace.Job, notices []string, err error) {
+	nodes, err := sim.Nodes(clusterTrace)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := Sweep{Nodes: nodes}
+	for _, row := range ruleRows() {
+		s.Configs = append(s.Configs, row.config())
+	}
+	var refused []report.Refusal
+	if err = zoe.Check(s.capacity(), jobs); err == nil {
+		fit, refused, err = s.fitting(jobs)
+	}
+	if err != nil {
+		return nil, nil, dovetail.Errorf(dovetail.Invalid, "the trace cannot be compared with Zoe's simulator: %v. Go without a trace, or give one of "+
+			"applications of one component with cpu and memory, such as one made by `dovetail trace generate zoe-batch`", err)
+	}
+	if n := len(refused); n > 0 {
+		notices = append(notices, fmt.Sprintf("trace: %d of %d jobs left out that Zoe's simulator would drop or %s could never hold, first job %d: %s",
+			n, len(jobs), clusterTrace, refused[0].ID, refused[0].Why))
+	}
+	return fit, notices, nil
+}
+
+// unstarted says in which parts Zoe's simulator did not start all jobs, by the first cell in which it did not.
+func unstarted(cells []ZoeCell) []string {
+	var all []string
+	seen := make(map[string]bool)
+	for i := range cells {
+		c := &cells[i]
+		if c.Unfinished == 0 || seen[c.Part] {
+			continue
+		}
+		seen[c.Part] = true
+		after := "its figures are of the others"
+		if c.Runs == 0 {
+			after = "so it has no figures, and there is no ratio to them"
+		}
+		all = append(all, fmt.Sprintf("%s, %s, seed %d: Zoe's simulator never starts %d of the %d jobs: it starts nothing before four wait, and forgets some (docs/zoe.md); %s",
+			c.Part, c.Setting(), c.Seed, c.Unfinished, c.Unfinished+c.Runs, after))
+	}
+	return all
 }

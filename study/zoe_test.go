@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -111,11 +114,7 @@ func checkEvaluation(t *testing.T, e *ZoeEvaluation) {
 // TestZoeClaims shows that what claims are judged by exists: parts, policies and allocators.
 func TestZoeClaims(t *testing.T) {
 	seen := make(map[string]bool)
-	explained := 0
 	for _, c := range zoeClaims() {
-		if c.Why != "" {
-			explained++
-		}
 		if seen[c.ID] || len(c.Checks) == 0 || c.Where == "" || c.Words == "" {
 			t.Errorf("claim %q is there twice, or says nothing", c.ID)
 		}
@@ -142,8 +141,10 @@ func TestZoeClaims(t *testing.T) {
 			}
 		}
 	}
-	if explained != len(zoeReasons()) {
-		t.Errorf("%d claims are explained, but there are %d reasons: one has no claim", explained, len(zoeReasons()))
+	for id := range zoeReasons() {
+		if !seen[id] {
+			t.Errorf("there is a reason for %q, but no such claim", id)
+		}
 	}
 }
 
@@ -153,7 +154,7 @@ func TestZoeJudge(t *testing.T) {
 		for i, v := range values {
 			c := ZoeCell{Part: zoeBatch}
 			c.Cell = report.Cell{Policy: "fifo", Alloc: "rigid", Seed: uint64(i)}
-			c.MeanTurnaround = v
+			c.Runs, c.MeanTurnaround = 1, v
 			all = append(all, c)
 		}
 		return newEvidence(all)
@@ -232,6 +233,112 @@ func TestZoeInterrupted(t *testing.T) {
 	if e.Claims[0].Verdict != Reproduced || e.Claims[1].Verdict == Reproduced && e.Claims[1].Checks[0].Value.N == zoeTestbedSeeds {
 		t.Errorf("verdicts %s and %s; want the first claim reproduced, and the second not on all seeds",
 			e.Claims[0].Verdict, e.Claims[1].Verdict)
+	}
+}
+
+// TestZoePartFails shows that what the other parts computed is kept, and that the claims of the part that failed say why they are not judged.
+func TestZoePartFails(t *testing.T) {
+	parts := zoeParts()
+	i := slices.IndexFunc(parts, func(p zoePart) bool { return p.name == zoeInelastic })
+	parts[i].of = "no such generator"
+	z := Zoe{Applications: ZoeFewest, Seeds: 1, Only: []string{"10.4-same", "11-tails"}}
+	e, err := z.run(t.Context(), parts)
+	if err == nil || e == nil || !strings.Contains(err.Error(), "no such generator") || !strings.HasPrefix(err.Error(), parts[i].title) {
+		t.Fatalf("evaluation %v, error %v; want an evaluation, and what failed why", e, err)
+	}
+	failed, other := &e.Claims[0], &e.Claims[1]
+	if failed.Verdict != NotJudged || failed.Missing != err.Error() || other.Verdict != Reproduced || other.Missing != "" {
+		t.Errorf("verdicts %q and %q; want the first not judged for %q, and the second reproduced", failed.verdict(), other.verdict(), err)
+	}
+	var shown, markdown strings.Builder
+	if err := errors.Join(e.WriteText(&shown), e.WriteMarkdown(&markdown)); err != nil {
+		t.Fatal(err)
+	}
+	if why := "not judged: " + err.Error(); !strings.Contains(shown.String(), why) || !strings.Contains(markdown.String(), "| "+why+" |") {
+		t.Errorf("%q is not shown in\n%s%s", why, &shown, &markdown)
+	}
+}
+
+// TestZoeReasons shows that a reason, which is of one run, is given only where the verdict is the same as there.
+func TestZoeReasons(t *testing.T) {
+	for _, tc := range []struct {
+		id      string
+		verdict Verdict
+		want    bool
+	}{
+		{"10.3-rigid", Partly, true}, {"10.3-rigid", NotReproduced, false}, {"10.3-rigid", NotJudged, false}, {"10.2-slowdown", Reproduced, false},
+	} {
+		c := Claim{ID: tc.id, Verdict: tc.verdict}
+		if c.reason(); (c.Why != "") != tc.want {
+			t.Errorf("%s, %s: why %q; want a reason: %v", tc.id, tc.verdict, c.Why, tc.want)
+		}
+	}
+}
+
+// TestZoeTrace shows what is said of a trace that cannot be compared as it is.
+func TestZoeTrace(t *testing.T) {
+	job := func(id int64, count int, each dovetail.Resources) trace.Job {
+		return trace.Job{ID: id, Runtime: time.Minute, App: &dovetail.Application{
+			Name: "a", Expected: dovetail.Duration(time.Minute), Components: []dovetail.Component{{Name: "c", Count: count, Resources: each}},
+		}}
+	}
+	small := dovetail.Resources{dovetail.CPU: 1000, dovetail.Memory: 1 << 30}
+	odd := small
+	odd[dovetail.GPU] = 1000
+	for _, tc := range []struct {
+		reason string
+		jobs   []trace.Job
+		why    string
+	}{
+		{"Zoe's simulator knows no gpus", []trace.Job{job(1, 1, small), job(2, 1, odd)}, "job 2: a replica asks for gpu"},
+		{"nothing fits", []trace.Job{job(3, 2000, small)}, "not one of the 1 jobs fits"},
+	} {
+		z := Zoe{Applications: ZoeFewest, Seeds: 1, Only: []string{"10.4-same", rulesID}, Trace: tc.jobs}
+		z.Progress = func(p Progress) { t.Errorf("%s: %+v is simulated before it is refused", tc.reason, p) }
+		if e, err := z.Run(t.Context()); e != nil || dovetail.CodeOf(err) != dovetail.Invalid || !strings.Contains(err.Error(), tc.why) {
+			t.Errorf("%s: evaluation %v, error %v; want one about %q", tc.reason, e, err, tc.why)
+		}
+	}
+	z := Zoe{Applications: ZoeFewest, Seeds: 1, Only: []string{rulesID}, Trace: []trace.Job{job(4, 1, small), job(5, 1, small), job(6, 2000, small)}}
+	e, err := z.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(e.Notices) != 2 || !strings.HasPrefix(e.Notices[0], "trace: 1 of 3 jobs left out") || !strings.Contains(e.Notices[0], "first job 6") ||
+		!strings.HasPrefix(e.Notices[1], "trace-peer, fifo rigid, seed 1: Zoe's simulator never starts 2 of the 2 jobs") {
+		t.Errorf("notices %q; want that job 6 is left out, and that two never start", e.Notices)
+	}
+	for i := range e.Rules {
+		r := &e.Rules[i]
+		if got := r.row("mean", &r.Mean); r.Workload == "trace" && !slices.Equal(got[4:], []string{"–", "60", "60", "–", "1.000"}) {
+			t.Errorf("%s %s: %q; want no figure of Zoe's simulator, which starts nothing", r.Policy, r.Alloc, got)
+		}
+	}
+}
+
+// TestZoeQuotations shows that the words of claims are the seed's, word by word.
+func TestZoeQuotations(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "shared", "seeds", "004_b228454a22289983.txt"))
+	if err != nil {
+		t.Skip("needs ../shared/seeds, which is not part of the project")
+	}
+	aside := regexp.MustCompile(`^(Figure [0-9]+:|Name\t|S[A-Z]+-[23]D|HRRN-[23]D|[⁰¹²³⁴⁵⁶⁷⁸⁹])`) // between the halves of sentences that go on overleaf
+	var said []string
+	for line := range strings.Lines(string(data)) {
+		if !aside.MatchString(line) && !strings.HasPrefix(line, "Table 10.3a") {
+			said = append(said, strings.Fields(strings.ReplaceAll(line, "*", ""))...)
+		}
+	}
+	seed := strings.Join(said, " ")
+	for _, c := range zoeClaims() {
+		rest := seed
+		for part := range strings.SplitSeq(c.Words, " … ") {
+			_, after, found := strings.Cut(rest, part)
+			if !found {
+				t.Errorf("%s: %q is not in the seed, or not behind the words before it", c.ID, part)
+			}
+			rest = after
+		}
 	}
 }
 

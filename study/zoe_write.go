@@ -22,13 +22,16 @@ func (e *ZoeEvaluation) WriteText(w io.Writer) error {
 		for i := range e.Rules {
 			r := &e.Rules[i]
 			m := &r.Mean
-			fmt.Fprintf(&b, "  %-8s %-9s %-9s %12.0f %12.0f %12.0f   %-24s %s\n", r.Workload, r.Policy, r.Alloc,
-				m.Peer.Mean, m.OneMachine.Mean, m.Nodes.Mean,
+			fmt.Fprintf(&b, "  %-8s %-9s %-9s %12s %12s %12s   %-24s %s\n", r.Workload, r.Policy, r.Alloc,
+				mean(m.Peer, 0), mean(m.OneMachine, 0), mean(m.Nodes, 0),
 				interval(m.Rules, 3), interval(m.Placement, 3))
 		}
 		fmt.Fprintln(&b)
 	}
 	writeVerdicts(&b, e.Claims)
+	if len(e.Claims) > 0 {
+		fmt.Fprintf(&b, "Reasons are in docs/experiments.md, of %s; and in the report of --out, for a verdict as there.\n", zoeReasonsOf)
+	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -41,6 +44,9 @@ func writeClaims(b *bytes.Buffer, claims []Claim) {
 		for j := range c.Checks {
 			k := &c.Checks[j]
 			fmt.Fprintf(b, "  %-8s %-66s %-24s seed: %-20s expected: %s\n", k.result(), k.What, k.value(), k.Seed, k.rule())
+		}
+		if c.Missing != "" {
+			fmt.Fprintf(b, "  %s\n", c.verdict())
 		}
 		fmt.Fprintln(b)
 	}
@@ -82,14 +88,14 @@ func writeMarkdown(w io.Writer, sections []report.Section) error {
 
 // claimSections returns the tables of claims and of what they were judged by.
 func claimSections(list []Claim) []report.Section {
-	claims := report.Section{Title: "Claims", Columns: []string{"claim", "the seed says", "verdict", "calibration", "why"}}
+	claims := report.Section{Title: "Claims", Columns: []string{"claim", "the seed says", "verdict", "calibration"}}
 	claims.Note = "Reproduced: all checks hold. Partly: some do. Not reproduced: none does."
 	checks := report.Section{Title: "Checks", Columns: []string{"claim", "measured here", "the seed", "expected", "here", "holds"}}
 	checks.Note = "In brackets: 95 % confidence intervals over seeds. A check holds if the mean is as expected; a question mark says that the interval " +
 		"reaches across the bound."
 	for i := range list {
 		c := &list[i]
-		claims.Rows = append(claims.Rows, []string{c.ID, c.Where + ": “" + c.Words + "”", string(c.Verdict), c.Calibrated, c.Why})
+		claims.Rows = append(claims.Rows, []string{c.ID, c.Where + ": “" + c.Words + "”", c.verdict(), c.Calibrated})
 		for j := range c.Checks {
 			k := &c.Checks[j]
 			checks.Rows = append(checks.Rows, []string{c.ID, k.What, k.Seed, k.rule(), k.value(), k.result()})
@@ -101,12 +107,17 @@ func claimSections(list []Claim) []report.Section {
 // Sections returns the tables of the evaluation for a report.
 func (e *ZoeEvaluation) Sections() []report.Section {
 	all := claimSections(e.Claims)
+	claims := &all[0]
+	claims.Columns = append(claims.Columns, "why, of "+e.ReasonsOf)
+	for i := range e.Claims {
+		claims.Rows[i] = append(claims.Rows[i], e.Claims[i].Why)
+	}
 	if len(e.Rules) > 0 {
 		rules := report.Section{
 			Title: "What our own rules gain or lose",
 			Columns: []string{"workload", "policy", "allocator", "turnaround, s", "Zoe's simulator", "ours, one machine",
 				"ours, nodes", "one machine to Zoe's", "nodes to one machine"},
-			Note: "A ratio below 1 is a gain.",
+			Note: strings.Join(append([]string{"A ratio below 1 is a gain; – where nothing was started"}, e.Notices...), ". ") + ".",
 		}
 		for i := range e.Rules {
 			r := &e.Rules[i]
@@ -149,20 +160,23 @@ func (e *ZoeEvaluation) cellSection() report.Section {
 		mean := of(meanTurnaround)
 		s.Rows = append(s.Rows, []string{
 			c.Part, c.Policy, c.Variant(), strconv.Itoa(mean.N), interval(mean, 0), interval(of(medianTurnaround), 0),
-			interval(of(func(c *ZoeCell) float64 { return c.MeanQueue }), 0), interval(of(waiting), 1), interval(of(serving), 1),
+			interval(of(meanQueueing), 0), interval(of(waiting), 1), interval(of(serving), 1),
 			interval(of(cpuAllocation), 3), interval(of(memoryAllocation), 3),
 		})
 	}
 	return s
 }
 
-// value writes what was measured.
-func (c *Check) value() string {
-	if c.Value.N == 0 {
-		return "–"
+// verdict writes the verdict, and why there is none if cells are missing.
+func (c *Claim) verdict() string {
+	if c.Missing != "" {
+		return string(c.Verdict) + ": " + c.Missing
 	}
-	return interval(c.Value, c.places())
+	return string(c.Verdict)
 }
+
+// value writes what was measured.
+func (c *Check) value() string { return interval(c.Value, c.places()) }
 
 // places returns how many decimals the check is written with.
 func (c *Check) places() int {
@@ -213,9 +227,20 @@ func (c *Check) result() string {
 
 // interval writes a mean and its confidence interval.
 func interval(i report.Interval, places int) string {
-	f := func(v float64) string { return strings.Replace(strconv.FormatFloat(v, 'f', places, 64), "-", "−", 1) }
 	if i.N < 2 {
-		return f(i.Mean)
+		return mean(i, places)
 	}
-	return f(i.Mean) + " [" + f(i.Low) + ", " + f(i.High) + "]"
+	return mean(i, places) + " [" + decimal(i.Low, places) + ", " + decimal(i.High, places) + "]"
+}
+
+// mean writes the mean of an interval, or a dash if there is none.
+func mean(i report.Interval, places int) string {
+	if i.N == 0 {
+		return "–"
+	}
+	return decimal(i.Mean, places)
+}
+
+func decimal(v float64, places int) string {
+	return strings.Replace(strconv.FormatFloat(v, 'f', places, 64), "-", "−", 1)
 }

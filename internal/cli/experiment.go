@@ -139,17 +139,22 @@ func (e *environment) experimentZoe(ctx context.Context, o *experimentOptions) e
 		Applications: o.Applications, Seeds: o.Seeds, Only: o.Only, Hash: o.Hash, Digests: o.Out != "", Workers: o.Workers,
 		Progress: bar.show,
 	}
+	var notices []string
 	if o.Trace.File != "" {
 		w, err := trace.Load(ctx, o.Trace.File, o.Trace.Options)
 		if err != nil {
 			return cause(ctx, err)
 		}
 		z.Trace = w.Jobs
+		notices = w.Notices
 	}
 	result, failed := z.Run(ctx)
 	bar.leave()
 	if result == nil || len(result.Cells) == 0 {
 		return cause(ctx, failed)
+	}
+	for _, n := range slices.Concat(notices, result.Notices) {
+		e.say("Notice: %s.", printable(n))
 	}
 	if err := out.makeDirectory(); err != nil {
 		return err
@@ -166,10 +171,14 @@ func (e *environment) experimentZoe(ctx context.Context, o *experimentOptions) e
 	if o.Out != "" {
 		e.note("The report is in %s.", o.Out)
 	}
-	if failed == nil {
+	switch {
+	case failed == nil:
 		return nil
+	case ctx.Err() != nil:
+		e.say("Interrupted: claims whose cells are missing are not judged.")
+	default:
+		e.say("A part of the experiment failed: claims that need it are not judged, the others are.")
 	}
-	e.say("Interrupted: claims whose cells are missing are not judged.")
 	return cause(ctx, failed)
 }
 

@@ -64,6 +64,12 @@ func Run(ctx context.Context, o Options, jobs []trace.Job) (*report.Schedule, er
 	return s, nil
 }
 
+// Check returns why Run would not simulate these jobs on a machine with this capacity; nil if it would.
+func Check(capacity dovetail.Resources, jobs []trace.Job) error {
+	_, _, err := load(Options{Capacity: capacity}, jobs)
+	return err
+}
+
 func capacity(o Options) room { return room{o.Capacity[dovetail.CPU], o.Capacity[dovetail.Memory]} }
 
 // load returns the applications in order of arrival, and the jobs that do not fit the empty machine with all that they have.
