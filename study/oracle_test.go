@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dovetail-sched/dovetail"
@@ -86,7 +87,10 @@ func newStandIn(t *testing.T, first dovetail.Kind) (*standIn, *Oracle) {
 	return s, o
 }
 
-func TestOracleExpects(t *testing.T) {
+// Tests of an oracle run in a bubble: it makes as many plays as there is time for, and there no time passes while it plays, however slow the machine is.
+func TestOracleExpects(t *testing.T) { synctest.Test(t, testOracleExpects) }
+
+func testOracleExpects(t *testing.T) {
 	s, o := newStandIn(t, dovetail.Batch)
 	s.now = s.now.Add(5 * time.Minute)
 	x, err := o.Expect(t.Context(), 2)
@@ -111,7 +115,9 @@ func TestOracleExpects(t *testing.T) {
 }
 
 // A forecast is made once for all who ask, until something happens or it is too old.
-func TestOracleRemembers(t *testing.T) {
+func TestOracleRemembers(t *testing.T) { synctest.Test(t, testOracleRemembers) }
+
+func testOracleRemembers(t *testing.T) {
 	s, o := newStandIn(t, dovetail.Batch)
 	ask := func(reason string, id dovetail.RunID, copies, lessons int) {
 		t.Helper()
@@ -141,7 +147,9 @@ func TestOracleRemembers(t *testing.T) {
 	ask("while the engine rests from the last copy", 4, 0, 0)
 }
 
-func TestOracleSaysNever(t *testing.T) {
+func TestOracleSaysNever(t *testing.T) { synctest.Test(t, testOracleSaysNever) }
+
+func testOracleSaysNever(t *testing.T) {
 	_, o := newStandIn(t, dovetail.Service)
 	x, err := o.Expect(t.Context(), 2)
 	if err != nil || x == nil || x.Earliest != nil || x.Median != nil || x.Never != x.Plays {
@@ -152,7 +160,9 @@ func TestOracleSaysNever(t *testing.T) {
 	}
 }
 
-func TestOracleWhatIf(t *testing.T) {
+func TestOracleWhatIf(t *testing.T) { synctest.Test(t, testOracleWhatIf) }
+
+func testOracleWhatIf(t *testing.T) {
 	s, o := newStandIn(t, dovetail.Batch)
 	sjf := s.core.Config()
 	sjf.Policy = "sjf"

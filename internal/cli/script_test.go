@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -27,6 +28,9 @@ func TestMain(m *testing.M) {
 	command := func() { os.Exit(cli.Main(os.Args[1:], nil)) }
 	if len(os.Args) > 1 && os.Args[1] == "__shim" {
 		command()
+	}
+	if signal.Ignored(syscall.SIGINT) { // as where a shell started the tests in the background: programs under test would never hear of it
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGINT)
 	}
 	testscript.Main(m, map[string]func(){"dovetail": command})
 }

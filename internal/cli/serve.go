@@ -129,10 +129,12 @@ func (d *daemon) census(ctx context.Context) (runs, replicas int, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), censusTime)
 	defer cancel()
 	err = d.engine.Inspect(ctx, func(c *sched.Core, _ time.Time) {
-		runs = len(c.Serving())
+		told := make(map[dovetail.RunID]bool) // not those that are stopping
 		for _, a := range c.Desired() {
+			told[a.Run] = true
 			replicas += a.N
 		}
+		runs = len(told)
 	})
 	return runs, replicas, err
 }
