@@ -62,7 +62,7 @@ func (z *Zoe) run(ctx context.Context, parts []zoePart) (*ZoeEvaluation, error) 
 	if err != nil {
 		return nil, err
 	}
-	e := &ZoeEvaluation{Applications: z.Applications, Seeds: z.Seeds, ReasonsOf: zoeReasonsOf, Claims: claims}
+	e := &ZoeEvaluation{Applications: z.Applications, Seeds: z.Seeds, ReasonsOf: zoeReasonsOf + " described in " + zoeReasonsIn, Claims: claims}
 	known := *z // with what can be played of the trace
 	if z.traced() {
 		if known.Trace, e.Notices, err = playable(z.Trace); err != nil {

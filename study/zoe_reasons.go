@@ -1,7 +1,10 @@
 package study
 
-// zoeReasonsOf is the run that zoeReasons is about.
-const zoeReasonsOf = "the run with 80,000 applications and 10 seeds described in docs/experiments.md"
+// zoeReasonsOf is the run that zoeReasons is about; zoeReasonsIn describes it.
+const (
+	zoeReasonsOf = "the run with 80,000 applications and 10 seeds"
+	zoeReasonsIn = "docs/experiments.md"
+)
 
 // zoeReason is how we read what came out of that run.
 type zoeReason struct {

@@ -132,12 +132,12 @@ func unstarted(cells []ZoeCell) []string {
 			continue
 		}
 		seen[c.Part] = true
-		after := "its figures are of the others"
+		why := "it forgets some (docs/zoe.md). Its figures are of the others"
 		if c.Runs == 0 {
-			after = "so it has no figures, and there is no ratio to them"
+			why = "it starts nothing before four wait. So there are no figures, and no ratio to them"
 		}
-		all = append(all, fmt.Sprintf("%s, %s, seed %d: Zoe's simulator never starts %d of the %d jobs: it starts nothing before four wait, and forgets some (docs/zoe.md); %s",
-			c.Part, c.Setting(), c.Seed, c.Unfinished, c.Unfinished+c.Runs, after))
+		all = append(all, fmt.Sprintf("%s, %s, seed %d: Zoe's simulator never starts %d of the %d jobs: %s",
+			c.Part, c.Setting(), c.Seed, c.Unfinished, c.Unfinished+c.Runs, why))
 	}
 	return all
 }

@@ -30,7 +30,7 @@ func (e *ZoeEvaluation) WriteText(w io.Writer) error {
 	}
 	writeVerdicts(&b, e.Claims)
 	if len(e.Claims) > 0 {
-		fmt.Fprintf(&b, "Reasons are in docs/experiments.md, of %s; and in the report of --out, for a verdict as there.\n", zoeReasonsOf)
+		fmt.Fprintf(&b, "Reasons, of %s: %s; and for verdicts that are the same here, the report of --out.\n", zoeReasonsOf, zoeReasonsIn)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
