@@ -56,10 +56,9 @@ func blameMember(field string, text []byte, t reflect.Type) error {
 		if err := dec.Decode(&member); err != nil {
 			return faultf(field, "%v", err)
 		}
-		key, of := fmt.Sprint(name), t
-		if t.Kind() == reflect.Map {
-			of = t.Elem()
-		} else if of = memberOf(t, key); of == nil {
+		key := fmt.Sprint(name)
+		of := memberOf(t, key)
+		if of == nil {
 			return faultf(field, "there is no field %s in it; expected %s", shown([]byte(key)), strings.Join(membersOf(t), ", "))
 		}
 		if err := blame(strings.TrimPrefix(field+"."+key, wholeLine+"."), member, of); err != nil {
@@ -72,8 +71,11 @@ func blameMember(field string, text []byte, t reflect.Type) error {
 // wholeLine stands for the field of what is wrong with all of a line. The fields of a job are named without it.
 const wholeLine = "line"
 
-// memberOf returns the type of a struct's field of this JSON name, nil if there is none.
+// memberOf returns the type of a struct's field of this JSON name, nil if there is none, or of what a map holds.
 func memberOf(t reflect.Type, key string) reflect.Type {
+	if t.Kind() == reflect.Map {
+		return t.Elem()
+	}
 	for i := range t.NumField() {
 		if strings.EqualFold(nameOf(t.Field(i)), key) {
 			return t.Field(i).Type

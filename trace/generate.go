@@ -14,6 +14,7 @@ type Generator struct {
 	Default   int                            // how many jobs the published workload has
 	Generate  func(seed uint64, n int) []Job // the first n jobs; the same seed gives the same jobs, whatever n is
 	Published []Marginal                     // what its source says about it
+	Notes     []string                       // what has to be known to judge the comparison, a sentence or two each
 }
 
 // Marginal is one published figure about a workload, and how to measure it.

@@ -32,6 +32,7 @@ func google() Generator {
 			{"tasks that take at most 10 s", "0.0 %", 0, 0.005, "", table, tasksUpTo(10)},
 			{"mean gap between arrivals", "4.95 s (506.4k in 29 days)", 4.8, 5.1, "s", table + "; the trace's length", meanGap},
 		},
+		Notes: []string{classNote},
 	}
 }
 

@@ -16,6 +16,9 @@ type taskClass struct {
 	mean  func(rng *rand.Rand) float64 // of the durations of its tasks, in seconds
 }
 
+// classNote says how Table 1 of seed 002 is read.
+const classNote = "Table 1 does not say which duration of a job it counts by. It is read as the mean of its tasks."
+
 // taskJobs draws the first n jobs of a task trace. The durations of a job's tasks are Gaussian with a variance of twice the
 // mean, in seconds; what is not positive is drawn again.
 func taskJobs(seed uint64, n int, next Arrivals, classes []taskClass) []Job {
@@ -116,4 +119,42 @@ func tasksUpTo(seconds float64) func([]Job) float64 {
 }
 
 // meanTasks measures how many tasks a job has on average.
-func meanTasks(jobs []Job) float64 { return mean(valuesOf(jobs, tasksOf)) }
+func meanTasks(jobs []Job) float64 { return average(tasksOf)(jobs) }
+
+// classOf limits v to the jobs of a class.
+func classOf(class string, v value) value {
+	return func(j *Job) (float64, bool) {
+		x, ok := v(j)
+		return x, ok && j.App.Name == class
+	}
+}
+
+// furtherTasks returns how many tasks a job has beyond the first.
+func furtherTasks(j *Job) (float64, bool) { return float64(len(j.Tasks) - 1), len(j.Tasks) > 0 }
+
+// average measures the mean of a value over the jobs that have it.
+func average(v value) func([]Job) float64 {
+	return func(jobs []Job) float64 { return mean(valuesOf(jobs, v)) }
+}
+
+// taskVariance measures the variance of the durations of a job's tasks by their mean, in seconds, over all jobs: the sum of the
+// squared distances from each job's mean, by what it would be if every job's variance were its mean.
+func taskVariance(jobs []Job) float64 {
+	square, unit := 0.0, 0.0
+	for i := range jobs {
+		tasks := jobs[i].Tasks
+		sum := 0.0
+		for _, d := range tasks {
+			sum += d.Seconds()
+		}
+		m := sum / max(1, float64(len(tasks)))
+		for _, d := range tasks {
+			square += float64((d.Seconds() - m) * (d.Seconds() - m))
+		}
+		unit += float64(m * float64(max(1, len(tasks))-1))
+	}
+	if unit == 0 {
+		return 0
+	}
+	return square / unit
+}

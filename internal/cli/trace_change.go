@@ -92,7 +92,8 @@ func newTraceCut(e *environment, run func(context.Context, *traceCutOptions) err
 		Use:   "cut FILE",
 		Short: "Write a part of a trace",
 		Long: `Write the jobs of a trace that were submitted within some time, or the first ones. --from and --to are times of the
-trace: since its beginning, not since its first job. In the part, time begins at --from, or else at its first job.`,
+trace: since its beginning, not since its first job. In the part, time begins at --from, or else at its first job;
+deadlines move with it.`,
 		Example: `  dovetail trace cut jobs.swf.gz --from 24h --to 48h --out day2.jsonl
   dovetail trace cut YH1.tr.gz --first 100 | dovetail trace info -`,
 		Args: exactly(1, oneTrace),
@@ -144,7 +145,8 @@ func newTraceScale(e *environment, run func(context.Context, *traceScaleOptions)
   --runtime K  jobs, their tasks and what policies are told of them are K times as long: K times the load
   --time K     everything, arrivals too, takes K times as long: the same load
 
-Given together, they are applied together. A replica count is never changed.`,
+Given together, they are applied together. A deadline (finishBy) stays as far behind its job's submission, times the
+factors by which the job got longer. A replica count is never changed.`,
 		Example: `  dovetail trace scale jobs.swf.gz --load 1.2 --out busy.jsonl
   dovetail trace scale YH1.tr.gz --time 0.001 | dovetail trace info -   # as fast as a demonstration`,
 		Args: exactly(1, oneTrace),

@@ -88,13 +88,14 @@ type generated struct {
 	Jobs      int                `json:"jobs"`
 	Published int                `json:"publishedJobs"` // the figures below are about so many jobs
 	Marginals []trace.Comparison `json:"marginals"`
+	Notes     []string           `json:"notes,omitempty"` // what has to be known to judge them
 }
 
 // compared compares a generated workload with what was published about it; ok is false if no generator has its name.
 func compared(w *trace.Workload, seed uint64) (g generated, ok bool) {
 	for _, known := range trace.Generators() {
 		if known.Name == w.Name {
-			return generated{w.Name, seed, len(w.Jobs), known.Default, trace.Compare(w.Jobs, known.Published)}, true
+			return generated{w.Name, seed, len(w.Jobs), known.Default, trace.Compare(w.Jobs, known.Published), known.Notes}, true
 		}
 	}
 	return g, false
@@ -114,6 +115,9 @@ func (g *generated) write(w io.Writer, paint painter) error {
 	}
 	if err := t.write(w, paint); err != nil {
 		return err
+	}
+	for _, note := range g.Notes {
+		fmt.Fprintf(w, "\n%s\n", note)
 	}
 	if g.Jobs < g.Published {
 		fmt.Fprintf(w, "\nWith %d jobs instead of %d, rare jobs may be missing and shares may be off.\n", g.Jobs, g.Published)
