@@ -126,7 +126,7 @@ func claimsOnSizes() []Claim {
 			batch(more, alloc), batch(fewer, alloc))
 	}
 	flexible := Claim{
-		ID: "10.3-flexible", Where: "§10.3, table 10.3b, figures 24 to 29 (of three dimensions)",
+		ID: "10.3-flexible", Where: "§10.3, table 10.3b, figures 24 to 29 (three dimensions, SJF and SRPT)",
 		Words:      "Since our flexible scheduler allows only the indispensable (inelastic) services to be launched … it performs better than a one or two dimensional definitions",
 		Calibrated: calibratedSize,
 		Checks: []Check{
@@ -143,7 +143,7 @@ func claimsOnSizes() []Claim {
 		},
 	}
 	malleable := Claim{
-		ID: "10.3-malleable", Where: "§10.3, figures 18 to 23",
+		ID: "10.3-malleable", Where: "§10.3, figures 18 to 23 (SJF and SRPT)",
 		Words: "with a malleable and with our flexible scheduler … we can have lower turn around time … with a three dimensional definition of size",
 		Checks: []Check{
 			fewer("sjf-2d", "sjf", "malleable", "better", less()), fewer("sjf-3d", "sjf-2d", "malleable", "better", less()),
@@ -151,7 +151,7 @@ func claimsOnSizes() []Claim {
 		},
 	}
 	rigid := Claim{
-		ID: "10.3-rigid", Where: "§10.3, figures 15 to 17",
+		ID: "10.3-rigid", Where: "§10.3, figures 15 to 17 (SJF and SRPT)",
 		Words: "this is not true for rigid schedulers … in all cases having a two dimensional definition is sufficient to obtain good results",
 		Checks: []Check{
 			fewer("sjf-2d", "sjf", "rigid", "better", less()), fewer("sjf-3d", "sjf-2d", "rigid", "no better", atLeast(0.97)),
@@ -268,7 +268,7 @@ func claimsOnPreemption() []Claim {
 		Words: "elastic batch applications pay with more variability (but stable for the median case) in queuing times",
 	}
 	price := Claim{
-		ID: "10.5-price", Where: "§10.5, figures 31 to 33 (of one dimension)",
+		ID: "10.5-price", Where: "§10.5, figures 31 to 33 (one dimension)",
 		Words: "a drop in the resource utilization and an increase in the size of the pending queue",
 	}
 	for _, p := range zoePolicies() {
