@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,15 @@ import (
 type fileOutput struct {
 	File  string // empty: standard output
 	Force bool   // a file that exists is replaced
+	Late  bool   // the place was free when the work began: what is there by now stays, and the file is put beside it
 }
+
+// besideError says that something appeared where a file was to be while it was made, and beside what it was put.
+type besideError struct{ err *dovetail.Error }
+
+func (b besideError) Error() string { return b.err.Error() }
+
+func (b besideError) Unwrap() error { return b.err }
 
 // flags adds the flags that say where it goes.
 func (o *fileOutput) flags(cmd *cobra.Command) {
@@ -33,15 +42,15 @@ func (o *fileOutput) write(standard io.Writer, fill func(io.Writer) error) error
 	}
 	info, err := os.Stat(o.File)
 	switch {
-	case err == nil && info.IsDir():
+	case err == nil && info.IsDir() && !o.Late:
 		return dovetail.Errorf(dovetail.Invalid, "cannot write %s: it is a directory; give the name of a file in it", o.File)
-	case err == nil && !info.Mode().IsRegular(): // a pipe or a device stays what it is
+	case err == nil && !info.Mode().IsRegular() && !info.IsDir(): // a pipe or a device stays what it is
 		f, err := os.OpenFile(o.File, os.O_WRONLY, 0)
 		if err != nil {
 			return o.failed(err)
 		}
 		return o.fill(f, fill)
-	case err == nil && !o.Force:
+	case err == nil && !o.Force && !o.Late:
 		return o.exists()
 	}
 	partial := fmt.Sprintf("%s.%d.partial", o.File, os.Getpid())
@@ -63,13 +72,34 @@ func (o *fileOutput) appear(partial string) error {
 			return os.Remove(partial)
 		}
 		if errors.Is(err, fs.ErrExist) {
-			return errors.Join(o.exists(), os.Remove(partial))
+			return o.beside(partial)
 		}
 	}
 	if err := os.Rename(partial, o.File); err != nil { // where there are no links, too
 		return errors.Join(o.failed(err), os.Remove(partial))
 	}
 	return nil
+}
+
+// beside gives the finished file a name that is free, "runs-2.csv" beside "runs.csv", and returns a besideError that says which.
+func (o *fileOutput) beside(partial string) error {
+	dir, base := filepath.Split(o.File)
+	stem, rest, dotted := strings.Cut(base, ".")
+	if dotted {
+		rest = "." + rest
+	}
+	kept := partial
+	for n := 2; ; n++ {
+		name := fmt.Sprintf("%s%s-%d%s", dir, stem, n, rest)
+		err := os.Link(partial, name)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err == nil && os.Remove(partial) == nil {
+			kept = name
+		}
+		return besideError{dovetail.Errorf(dovetail.Conflict, "%s appeared meanwhile and stays as it is; what was to be written there is in %s", o.File, kept)}
+	}
 }
 
 // fill writes to an open file, compresses if the name says so, and closes it.

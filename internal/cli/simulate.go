@@ -2,11 +2,13 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/sim"
 	"github.com/dovetail-sched/dovetail/sim/zoe"
 	"github.com/dovetail-sched/dovetail/trace"
@@ -34,6 +36,7 @@ type simulateOptions struct {
 	Zoe              bool              // --compat zoe
 
 	Faults   sim.Faults
+	Retries  int       // of core replicas that die, in components that say nothing; 0: none
 	Model    sim.Model // nil: linear
 	Hash     bool
 	Timeline bool
@@ -107,7 +110,7 @@ func newSimulate(e *environment, run func(context.Context, *simulateOptions) err
 		f.String(s.name, "", s.help)
 	}
 	f.StringVar(&w.compat, "compat", "", "`zoe`: the model of Zoe's own simulator")
-	w.flags(f, &o.Faults)
+	w.flags(f, &o)
 	f.BoolVar(&o.Hash, "journal-hash", false, "a hash of each cell's journal: equal hashes mean equal decisions")
 	f.BoolVar(&o.Timeline, "timeline", false, "draw each cell as a timeline into --out; for at most 60 jobs on 12 nodes")
 	f.StringVar(&o.Out, "out", "", "write a report into this `directory`: a page, tables, figures, every run")
@@ -177,10 +180,42 @@ func (o *simulateOptions) policies() []string {
 
 // load returns the workload of a seed.
 func (o *simulateOptions) load(ctx context.Context, seed uint64) (*trace.Workload, error) {
+	var w *trace.Workload
+	var err error
 	if o.Workload != "" {
-		return trace.Generate(o.Workload, seed, o.Jobs)
+		w, err = trace.Generate(o.Workload, seed, o.Jobs)
+	} else {
+		from := o.Trace.Options
+		from.First = o.Jobs
+		w, err = trace.Load(ctx, o.Trace.File, from)
 	}
-	from := o.Trace.Options
-	from.First = o.Jobs
-	return trace.Load(ctx, o.Trace.File, from)
+	if err != nil {
+		return nil, err
+	}
+	o.retry(w.Jobs)
+	return w, nil
+}
+
+// retry lets the core replicas of jobs that die be replaced, up to so many of each run as was asked for, in all components that say
+// nothing of it. The applications that jobs share stay as they are: each is copied once.
+func (o *simulateOptions) retry(jobs []trace.Job) {
+	if o.Retries == 0 {
+		return
+	}
+	copies := make(map[*dovetail.Application]*dovetail.Application)
+	for i := range jobs {
+		app, known := copies[jobs[i].App]
+		if !known {
+			same := *jobs[i].App
+			app = &same
+			app.Components = slices.Clone(app.Components)
+			for k := range app.Components {
+				if r := &app.Components[k].Restart; r.Retries == 0 {
+					r.Retries = o.Retries
+				}
+			}
+			copies[jobs[i].App] = app
+		}
+		jobs[i].App = app
+	}
 }

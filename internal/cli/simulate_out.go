@@ -67,8 +67,8 @@ func (o *simulateOptions) runFiles() []fileOutput {
 	if o.PerRun != "" {
 		files = append(files, fileOutput{File: o.PerRun, Force: o.Force})
 	}
-	if o.Out != "" {
-		files = append(files, fileOutput{File: filepath.Join(o.Out, perRunFile), Force: o.Force})
+	if path := filepath.Join(o.Out, perRunFile); o.Out != "" && path != filepath.Clean(o.PerRun) {
+		files = append(files, fileOutput{File: path, Force: o.Force})
 	}
 	return files
 }
@@ -92,15 +92,15 @@ func (s *simulation) writeReport(o *simulateOptions, doc *report.Document) error
 		{jsonFile, func(w io.Writer) error { return report.WriteJSON(w, doc) }},
 		{tableFile, func(w io.Writer) error { return report.WriteMarkdown(w, doc) }},
 	} {
-		if err := o.fill(f.name, f.fill); err != nil {
+		if err := s.put(o.fill(f.name, f.fill)); err != nil {
 			return err
 		}
 	}
 	for _, f := range figures {
-		if err := o.fill(filepath.Join(figuresPath, f.Name+".svg"), f.WriteSVG); err != nil {
+		if err := s.put(o.fill(filepath.Join(figuresPath, f.Name+".svg"), f.WriteSVG)); err != nil {
 			return err
 		}
-		if err := o.fill(filepath.Join(figuresPath, f.Name+".png"), f.WritePNG); err != nil {
+		if err := s.put(o.fill(filepath.Join(figuresPath, f.Name+".png"), f.WritePNG)); err != nil {
 			return err
 		}
 	}
@@ -109,7 +109,7 @@ func (s *simulation) writeReport(o *simulateOptions, doc *report.Document) error
 
 // fill writes one file of the report.
 func (o *simulateOptions) fill(name string, fill func(io.Writer) error) error {
-	out := fileOutput{File: filepath.Join(o.Out, name), Force: o.Force}
+	out := fileOutput{File: filepath.Join(o.Out, name), Force: o.Force, Late: !o.Force}
 	if err := os.MkdirAll(filepath.Dir(out.File), 0o777); err != nil {
 		return out.failed(err)
 	}

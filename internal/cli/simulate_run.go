@@ -25,7 +25,8 @@ type simulation struct {
 	about   []report.Fact
 	notices []string
 	results []study.Result
-	stopped error // why cells are missing; nil: none are
+	stopped error    // why cells are missing; nil: none are
+	beside  []string // files that are not where they were to be, and where they are
 }
 
 func (e *environment) simulate(ctx context.Context, o *simulateOptions) error {
@@ -42,7 +43,15 @@ func (e *environment) simulate(ctx context.Context, o *simulateOptions) error {
 	if err := e.present(s, o); err != nil {
 		return err
 	}
-	return e.broken(s)
+	if len(s.beside) == 0 {
+		return e.broken(s)
+	}
+	beside := dovetail.Errorf(dovetail.Conflict, "%s", strings.Join(s.beside, "; "))
+	if err := e.broken(s); err != nil { // how it was broken off is the exit code
+		e.complain(beside)
+		return err
+	}
+	return beside
 }
 
 // newSimulation reads the cluster and the trace.
@@ -199,50 +208,60 @@ func (e *environment) play(ctx context.Context, s *simulation, o *simulateOption
 		s.stopped = err
 		return runs.Flush()
 	}
-	switch files := o.runFiles(); len(files) {
-	case 0:
+	return s.writeRuns(o.runFiles(), nil, run)
+}
+
+// writeRuns writes what the function writes into all of the files, and to these writers.
+func (s *simulation) writeRuns(files []fileOutput, to []io.Writer, run func(io.Writer) error) error {
+	switch {
+	case len(files) > 0:
+		return s.put(files[0].write(nil, func(w io.Writer) error { return s.writeRuns(files[1:], append(to, w), run) }))
+	case len(to) == 0:
 		return run(io.Discard)
-	case 1:
-		return files[0].write(nil, run)
-	default:
-		return files[0].write(nil, func(first io.Writer) error {
-			return files[1].write(nil, func(second io.Writer) error { return run(io.MultiWriter(first, second)) })
-		})
 	}
+	return run(io.MultiWriter(to...))
+}
+
+// put takes the error of a file that was written. A file that is beside its place is no reason to lose the others and the tables:
+// it is said at the end.
+func (s *simulation) put(err error) error {
+	var b besideError
+	if !errors.As(err, &b) {
+		return err
+	}
+	s.beside = append(s.beside, b.Error())
+	return nil
 }
 
 // present writes the report, and prints the figures.
 func (e *environment) present(s *simulation, o *simulateOptions) error {
 	s.notices = append(s.notices, s.refused()...)
+	s.notices = append(s.notices, failures(s.results)...)
 	if s.idle() {
 		s.notices = append(s.notices, "no run ever waited: on so large a cluster all settings are alike; a smaller --cluster says more")
 	}
 	for _, n := range s.notices {
 		e.say("Notice: %s.", printable(n))
 	}
-	if s.stopped != nil { // the terminal is told at the end
-		s.notices = append(s.notices, fmt.Sprintf("the sweep was interrupted: %d of %s are missing, so settings may have different seeds",
-			s.missing(), plural(s.sweep.Cells(), "cell", "cells")))
-	}
 	doc := s.document()
+	var failed error // the table is printed all the same
 	if o.Out != "" {
-		if err := s.writeReport(o, &doc); err != nil {
-			return err
-		}
+		failed = s.writeReport(o, &doc)
 	}
-	answer := report.Document{Cells: doc.Cells}
+	answer := report.Document{Cells: doc.Cells, Partial: doc.Partial, Missing: doc.Missing}
 	if o.Seeds > 1 {
 		answer.Summary = doc.Summary
 	}
-	return e.show(&answer, func(w io.Writer) error {
+	err := e.show(&answer, func(w io.Writer) error {
 		if err := s.writeText(w, &doc, e.tableWidth()); err != nil {
 			return err
 		}
-		if o.Out != "" {
+		if o.Out != "" && failed == nil {
 			e.note("The report is in %s.", o.Out)
 		}
 		return nil
 	})
+	return errors.Join(failed, err)
 }
 
 // writeText prints the table for people.
@@ -250,12 +269,18 @@ func (s *simulation) writeText(w io.Writer, doc *report.Document, width int) err
 	for _, f := range s.about {
 		fmt.Fprintf(w, "%s: %s\n", f.Name, f.Value)
 	}
+	if gap := doc.Gap(); gap != "" {
+		fmt.Fprintln(w, gap)
+	}
 	fmt.Fprintln(w)
 	if err := report.WriteTable(w, doc.Summary, width); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(doc.Summary, func(r report.Row) bool { return r.Seeds > 1 }) {
 		fmt.Fprintln(w, "± is half of the 95 % confidence interval over seeds.")
+	}
+	if without := doc.Without(); without != "" {
+		fmt.Fprintln(w, without)
 	}
 	if !s.sweep.Hash {
 		return nil
@@ -291,7 +316,20 @@ func (s *simulation) document() report.Document {
 			doc.Baseline, doc.Changes = &baseline, changes
 		}
 	}
+	doc.Break(s.wanted())
 	return doc
+}
+
+// wanted returns the cells of the whole sweep.
+func (s *simulation) wanted() []report.Cell {
+	all := make([]report.Cell, 0, s.sweep.Cells())
+	for _, seed := range s.sweep.Seeds {
+		for i := range s.sweep.Configs {
+			c := &s.sweep.Configs[i]
+			all = append(all, report.Cell{Policy: c.Policy, Alloc: c.Alloc, Preempt: c.Preempt, Seed: seed})
+		}
+	}
+	return all
 }
 
 // refused says which jobs were left out, for each seed.
@@ -307,6 +345,21 @@ func (s *simulation) refused() []string {
 		}
 	}
 	return all
+}
+
+// failures says that runs failed, and what figures mean then.
+func failures(results []study.Result) []string {
+	runs, failed := 0, 0
+	for i := range results {
+		runs += results[i].Metrics.Runs
+		failed += results[i].Metrics.Failed
+	}
+	if failed == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of %s failed, timed out or were lost. Figures are over the others, which tend to be the short ones, "+
+		"so compare settings only if they lose about as many. With --retries, core replicas that die are replaced",
+		failed, plural(runs, "run", "runs"))}
 }
 
 // idle reports whether nothing waited in any cell of a comparison.

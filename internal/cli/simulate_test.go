@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -10,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/report"
 	"github.com/dovetail-sched/dovetail/sim"
 	"github.com/dovetail-sched/dovetail/study"
 	"github.com/dovetail-sched/dovetail/trace"
@@ -47,6 +51,10 @@ func TestSimulateOptions(t *testing.T) {
 			o.Model = sim.Curve{Serial: 0.1, Coordination: 0.01}
 			o.Command = "simulate --node-mtbf=1h0m0s --slow-nodes=0.1 --slow-speed=0.25 --speedup=serial=0.1,coordination=0.01 --workload=zoe"
 		})},
+		{"replicas that die are replaced", "--workload zoe --replica-mtbf 1h --retries 5", usual(func(o *simulateOptions) {
+			o.Faults, o.Retries = sim.Faults{ReplicaMTBF: time.Hour}, 5
+			o.Command = "simulate --replica-mtbf=1h0m0s --retries=5 --workload=zoe"
+		})},
 		{"delays, lost work and a measured speed", "--workload zoe --start-jitter 2s --stop-delay 1s --redo 0.5 --speedup 1:1,8:6.5", usual(func(o *simulateOptions) {
 			o.Faults = sim.Faults{StartJitter: 2 * time.Second, StopDelay: time.Second, Redo: 0.5}
 			o.Model = sim.Points{{Replicas: 1, Speedup: 1}, {Replicas: 8, Speedup: 6.5}}
@@ -79,6 +87,9 @@ func TestSimulateOptions(t *testing.T) {
 		{"no replicas", "--workload zoe --speedup 0:1", nil},
 		{"a speed that is none", "--workload zoe --speedup 1:NaN", nil},
 		{"seeds that change nothing", "--trace a.gz --seeds 3 --start-delay 1s", nil},
+		{"fewer retries than none", "--workload zoe --retries -1", nil},
+		{"more retries than an application may have", "--workload zoe --retries 1001", nil},
+		{"nothing fails in the peer", "--workload zoe --compat zoe --retries 1", nil},
 		{"the peer loses no work", "--workload zoe --compat zoe --redo 0.5", nil},
 		{"the peer has no settings", "--workload zoe --compat zoe --place pack", nil},
 		{"the peer draws nobody", "--workload zoe --compat zoe --choose random", nil},
@@ -109,6 +120,113 @@ func TestSimulateInterrupted(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(file + "*"); len(left) > 0 {
 		t.Errorf("%v are left behind", left)
+	}
+}
+
+// TestSimulateBeside shows that files which appear while a sweep runs cost nothing of it: they stay, what was computed is beside them,
+// the other files and the table are there, and the exit code tells.
+func TestSimulateBeside(t *testing.T) {
+	e, out, errOut := testEnvironment(nil)
+	e.started = true
+	dir := t.TempDir()
+	runs, into := filepath.Join(dir, "runs.csv"), filepath.Join(dir, "report")
+	asked := 0
+	e.now = func() time.Time {
+		if asked++; asked == 2 { // the first time is before the sweep, further ones are while it runs
+			for _, file := range []string{runs, filepath.Join(into, perRunFile), filepath.Join(into, pageFile)} {
+				if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		return time.Time{}
+	}
+	o := simulateOptions{
+		Workload: "zoe-testbed", Jobs: 5, Seeds: 1, Policies: []string{"fifo"}, Allocs: []string{"rigid"}, Preempt: "false", PerRun: runs, Out: into,
+	}
+	err := e.simulate(t.Context(), &o)
+	if code := e.finish(t.Context(), err); code != exitFailed || dovetail.CodeOf(err) != dovetail.Conflict {
+		t.Errorf("exit code %d of %v; want %d and a conflict", code, err, exitFailed)
+	}
+	if !strings.Contains(out.String(), "fifo") {
+		t.Errorf("no table is printed: %q", out)
+	}
+	for file, begins := range map[string]string{
+		runs: "mine", filepath.Join(dir, "runs-2.csv"): "policy,alloc", filepath.Join(into, perRunFile): "mine",
+		filepath.Join(into, "per-run-2.csv"): "policy,alloc", filepath.Join(into, pageFile): "mine",
+		filepath.Join(into, "report-2.html"): "<!", filepath.Join(into, csvFile): "policy,alloc",
+	} {
+		if data, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(data), begins) {
+			t.Errorf("%s begins with %.20q, %v; want %q", file, data, err, begins)
+		}
+		if strings.Contains(file, "-2") && !strings.Contains(errOut.String(), "written there is in "+file) {
+			t.Errorf("nobody is told of %s: %s", file, errOut)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*", "*.partial")); len(left) > 0 {
+		t.Errorf("%v are left behind", left)
+	}
+}
+
+// TestRetry shows that retries reach every component that says nothing of them, that applications are still shared, and that nobody
+// else's are changed.
+func TestRetry(t *testing.T) {
+	component := func(retries int) dovetail.Component {
+		return dovetail.Component{Restart: dovetail.Restart{Retries: retries}}
+	}
+	shared := &dovetail.Application{Components: []dovetail.Component{component(0), component(2)}}
+	jobs := []trace.Job{{App: shared}, {App: shared}, {App: &dovetail.Application{Components: []dovetail.Component{component(0)}}}}
+	(&simulateOptions{}).retry(jobs)
+	if jobs[0].App != shared {
+		t.Error("nobody asked for retries, and the application is another one")
+	}
+	(&simulateOptions{Retries: 7}).retry(jobs)
+	if jobs[0].App == shared || jobs[0].App != jobs[1].App {
+		t.Error("two jobs of one application do not share one copy of it")
+	}
+	var got []int
+	for _, c := range slices.Concat(jobs[0].App.Components, jobs[2].App.Components, shared.Components) {
+		got = append(got, c.Restart.Retries)
+	}
+	if diff := cmp.Diff([]int{7, 2, 7, 0, 2}, got); diff != "" {
+		t.Errorf("retries of the copies, and of the first original (-want +got):\n%s", diff)
+	}
+}
+
+// TestSimulateRetries shows what retries do: runs fail without them, and with them do their work, which takes longer; and part of what
+// core replicas did is lost and done again if that was asked for.
+func TestSimulateRetries(t *testing.T) {
+	play := func(retries int, faults sim.Faults) report.Metrics {
+		e, _, _ := testEnvironment(nil)
+		o := simulateOptions{
+			Workload: "zoe-testbed", Jobs: 40, Seed: 1, Seeds: 1, Policies: []string{"fifo"}, Allocs: []string{"rigid"}, Preempt: "false",
+			Retries: retries, Faults: faults,
+		}
+		s, err := newSimulation(t.Context(), &o)
+		if err == nil {
+			err = e.play(t.Context(), s, &o)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := failures(s.results); (len(said) > 0) != (s.results[0].Metrics.Failed > 0) {
+			t.Errorf("%d runs failed; the notices are %q", s.results[0].Metrics.Failed, said)
+		}
+		return s.results[0].Metrics
+	}
+	faults := sim.Faults{ReplicaMTBF: 2 * time.Hour}
+	whole, failing, retried := play(0, sim.Faults{}), play(0, faults), play(1000, faults)
+	faults.Redo = 1
+	redone := play(1000, faults)
+	if failing.Failed == 0 || retried.Failed > 0 || redone.Failed > 0 {
+		t.Errorf("%d fail without retries, %d and %d with them; want some, none and none", failing.Failed, retried.Failed, redone.Failed)
+	}
+	if retried.Redone > 0 || redone.Redone == 0 {
+		t.Errorf("%v s are done again, and %v s with --redo; want none and some", retried.Redone, redone.Redone)
+	}
+	// Replicas are replaced at once, so it is what is done again that takes longer: of a rigid run all replicas are core.
+	if !(whole.MeanSlowdown <= retried.MeanSlowdown && retried.MeanSlowdown < redone.MeanSlowdown) {
+		t.Errorf("mean slowdowns %v without faults, %v with retries, %v with lost work; want them to rise", whole.MeanSlowdown, retried.MeanSlowdown, redone.MeanSlowdown)
 	}
 }
 

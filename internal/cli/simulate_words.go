@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/dovetail-sched/dovetail"
+	"github.com/dovetail-sched/dovetail/describe"
 	"github.com/dovetail-sched/dovetail/sim"
 )
 
@@ -21,7 +22,8 @@ type simulateWords struct {
 }
 
 // flags adds the flags of faults and of speed.
-func (w *simulateWords) flags(f *pflag.FlagSet, faults *sim.Faults) {
+func (w *simulateWords) flags(f *pflag.FlagSet, o *simulateOptions) {
+	faults := &o.Faults
 	w.settings = f
 	f.DurationVar(&faults.StartDelay, "start-delay", 0, "how long a replica takes to start")
 	f.DurationVar(&faults.StartJitter, "start-jitter", 0, "mean of a random time that it takes in addition")
@@ -29,6 +31,8 @@ func (w *simulateWords) flags(f *pflag.FlagSet, faults *sim.Faults) {
 	f.DurationVar(&faults.ReplicaMTBF, "replica-mtbf", 0, "mean time between failures of a replica (default: never)")
 	f.DurationVar(&faults.NodeMTBF, "node-mtbf", 0, "mean time between failures of a node (default: never)")
 	f.DurationVar(&faults.NodeMTTR, "node-mttr", 0, "mean time until a lost node is back (default: 10m)")
+	f.IntVar(&o.Retries, "retries", 0, "how `many` core replicas of a run are replaced when they die, in all components that say nothing of it;\n"+
+		"the next one that dies ends the run (default: as the trace says; generated workloads say none)")
 	f.Float64Var(&faults.Redo, "redo", 0, "`share` of what a replica did that is lost with it, and done again, when it is reclaimed or dies")
 	f.Float64Var(&faults.SlowNodes, "slow-nodes", 0, "`share` of the nodes that are slow, from 0 to 1")
 	f.Float64Var(&w.slowSpeed, "slow-speed", 0.5, "how `fast` they are, from 0.01 to 1")
@@ -90,6 +94,8 @@ func (o *simulateOptions) readWorkload() error {
 		return usagef("--jobs %d: expected 1 or more, or 0 for all", o.Jobs)
 	case o.Seeds < 1 || o.Seeds > maxSeeds:
 		return usagef("--seeds %d: expected from 1 to %d", o.Seeds, maxSeeds)
+	case o.Retries < 0 || o.Retries > describe.MaxRetries:
+		return usagef("--retries %d: expected from 0 to %d", o.Retries, describe.MaxRetries)
 	case o.Workers < 0:
 		return usagef("--workers %d: expected 1 or more, or 0 for one a core", o.Workers)
 	case o.Workload != "":
@@ -155,7 +161,7 @@ func (o *simulateOptions) readRest(changed func(flag string) bool) error {
 		return usagef("--compat zoe knows no preemption: leave out --preempt, or leave out --compat to ask our own core")
 	}
 	flags := []string{
-		"start-delay", "start-jitter", "stop-delay", "replica-mtbf", "node-mtbf", "node-mttr", "redo", "slow-nodes", "slow-speed", "speedup",
+		"start-delay", "start-jitter", "stop-delay", "replica-mtbf", "node-mtbf", "node-mttr", "retries", "redo", "slow-nodes", "slow-speed", "speedup",
 		"journal-hash", "timeline",
 	}
 	for _, s := range simulatedSettings() {

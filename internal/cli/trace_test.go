@@ -28,7 +28,7 @@ func TestTraceConvertOptions(t *testing.T) {
 	}{
 		{"only a file", []string{"f"}, &traceConvertOptions{In: in, To: "dovetail"}, false},
 		{"every flag", []string{"f", "--to", "zoe", "--expect", "runtime", "--sort", "--format", "swf", "--skip-bad", "--out", "g", "--force"},
-			&traceConvertOptions{In: traceInput{"f", trace.Options{Format: "swf", SkipBad: true}}, Out: fileOutput{"g", true}, To: "zoe", Expect: true, Sort: true}, false},
+			&traceConvertOptions{In: traceInput{"f", trace.Options{Format: "swf", SkipBad: true}}, Out: fileOutput{File: "g", Force: true}, To: "zoe", Expect: true, Sort: true}, false},
 		{"a format that is only read", []string{"f", "--to", "swf"}, nil, true},
 		{"an unknown hint", []string{"f", "--expect", "nothing"}, nil, true},
 		{"no file", nil, nil, true},
