@@ -98,6 +98,7 @@ func (e *environment) replay(ctx context.Context, o *simulateOptions, of *histor
 	if err != nil {
 		return err
 	}
+	o.retry(h.Jobs)
 	var schedules []*report.Schedule
 	s := study.Sweep{
 		Configs: configs, Nodes: nodes, Seeds: []uint64{o.Seed}, Faults: o.Faults, Model: o.Model, Workers: o.Workers,
@@ -120,6 +121,7 @@ func (e *environment) replay(ctx context.Context, o *simulateOptions, of *histor
 		r.Notices = append(r.Notices, fmt.Sprintf("%s left out that cannot run in all of these settings, first run %d: %s",
 			plural(n, "run was", "runs were"), results[0].Refused[0].ID, results[0].Refused[0].Why))
 	}
+	r.Notices = append(r.Notices, failures(results)...)
 	h.Recorded.Cell = schedules[0].Cell
 	r.Reality = report.Compare(h.Recorded, schedules[0])
 	h.Classify(schedules[0])
