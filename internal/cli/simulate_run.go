@@ -364,7 +364,7 @@ func failures(results []study.Result) []string {
 
 // idle reports whether nothing waited in any cell of a comparison.
 func (s *simulation) idle() bool {
-	waited := func(r study.Result) bool { return r.Metrics.MaxQueue > 0 }
+	waited := func(r study.Result) bool { return r.Metrics.MaxQueue > 0 || r.Metrics.MaxWaiting > 0 } // the latter knows of runs that failed
 	return len(s.results) > 1 && !slices.ContainsFunc(s.results, waited)
 }
 

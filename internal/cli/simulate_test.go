@@ -168,6 +168,18 @@ func TestSimulateBeside(t *testing.T) {
 	}
 }
 
+// TestIdle shows that a cluster is not called too large on which only runs waited that failed then.
+func TestIdle(t *testing.T) {
+	s := simulation{results: make([]study.Result, 2)}
+	if !s.idle() {
+		t.Error("nothing waited in two cells, and that is not said")
+	}
+	s.results[1].Metrics.MaxWaiting = 1
+	if s.idle() {
+		t.Error("a run waited, and it is said that none did")
+	}
+}
+
 // TestRetry shows that retries reach every component that says nothing of them, that applications are still shared, and that nobody
 // else's are changed.
 func TestRetry(t *testing.T) {
