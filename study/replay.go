@@ -113,7 +113,7 @@ func foretold(r *dovetail.History) time.Duration {
 	}
 	full := r.Status.Core + r.Status.ElasticMax
 	began := full - r.App.Components[r.App.Scaled()].Limit() + p.ScaleOut
-	return max(time.Microsecond, time.Duration(p.Median*1e6*float64(min(began, full))/float64(full))*time.Microsecond)
+	return seconds(p.Median * float64(min(began, full)) / float64(full))
 }
 
 // Classify gives the jobs of a replay the classes on record: a job of a trace has none but the name of its application.

@@ -151,6 +151,8 @@ func TestReplayKnowsWhatWasPredicted(t *testing.T) {
 	}
 	runs[1].Status.Prediction = &dovetail.Prediction{ScaleOut: 2, Median: 30}
 	runs[2].Status.Prediction = &dovetail.Prediction{ScaleOut: 4, Median: 12}
+	runs = append(runs, finished(5, dovetail.OutcomeSucceeded, 4, 90, [3]float64{80, 2, 2}))
+	runs[4].App.Expected, runs[4].Status.Prediction = 0, &dovetail.Prediction{ScaleOut: 4, Median: 1e300}
 	runs[3].Status.Prediction = &dovetail.Prediction{ScaleOut: 4, Median: 99} // its user knows better
 	h, err := Replay(runs)
 	if err != nil {
@@ -160,7 +162,7 @@ func TestReplayKnowsWhatWasPredicted(t *testing.T) {
 	for i := range h.Jobs {
 		hints = append(hints, time.Duration(h.Jobs[i].App.Expected))
 	}
-	if diff := cmp.Diff([]time.Duration{0, 15 * time.Second, 12 * time.Second, 10 * time.Second}, hints); diff != "" {
+	if diff := cmp.Diff([]time.Duration{0, 15 * time.Second, 12 * time.Second, 10 * time.Second, horizon}, hints); diff != "" {
 		t.Errorf("what policies may know (-want +got):\n%s", diff)
 	}
 	if runs[1].App.Expected != 0 {

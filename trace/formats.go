@@ -131,7 +131,9 @@ func fields(line []byte, into [][]byte) [][]byte {
 func looksOwn(line []byte) bool   { return line[0] == '{' }
 func looksSWF(line []byte) bool   { return line[0] == ';' || len(bytes.Fields(line)) == 18 }
 func looksZoe(line []byte) bool   { return len(bytes.Fields(line)) == 7 }
-func looksOpenb(line []byte) bool { return bytes.HasPrefix(line, []byte("name,cpu_milli,")) }
+func looksOpenb(line []byte) bool {
+	return bytes.HasPrefix(bytes.ReplaceAll(line, []byte{'"'}, nil), []byte("name,cpu_milli,"))
+}
 
 // looksTasks accepts a line that was cut off: it may be longer than what is looked at.
 func looksTasks(line []byte) bool {

@@ -66,19 +66,34 @@ func (o *fileOutput) write(standard io.Writer, fill func(io.Writer) error) error
 
 // appear gives the finished file its name.
 func (o *fileOutput) appear(partial string) error {
-	if !o.Force {
-		err := os.Link(partial, o.File) // unlike a rename, it replaces nothing that appeared meanwhile
-		if err == nil {
-			return os.Remove(partial)
-		}
-		if errors.Is(err, fs.ErrExist) {
-			return o.beside(partial)
-		}
+	name := claim
+	if o.Force {
+		name = os.Rename
 	}
-	if err := os.Rename(partial, o.File); err != nil { // where there are no links, too
-		return errors.Join(o.failed(err), os.Remove(partial))
+	err := name(partial, o.File)
+	switch {
+	case err == nil:
+		return nil
+	case !o.Force && errors.Is(err, fs.ErrExist):
+		return o.beside(partial)
 	}
-	return nil
+	return errors.Join(o.failed(err), os.Remove(partial))
+}
+
+// claim gives a file a name. Unlike a rename it replaces nothing that has the name by now: the error is fs.ErrExist then.
+func claim(file, name string) error {
+	err := os.Link(file, name)
+	switch {
+	case err == nil:
+		return os.Remove(file)
+	case errors.Is(err, fs.ErrExist):
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666) // where there are no links
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Rename(file, name))
 }
 
 // beside gives the finished file a name that is free, "runs-2.csv" beside "runs.csv", and returns a besideError that says which.
@@ -91,11 +106,11 @@ func (o *fileOutput) beside(partial string) error {
 	kept := partial
 	for n := 2; ; n++ {
 		name := fmt.Sprintf("%s%s-%d%s", dir, stem, n, rest)
-		err := os.Link(partial, name)
+		err := claim(partial, name)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
-		if err == nil && os.Remove(partial) == nil {
+		if err == nil {
 			kept = name
 		}
 		return besideError{dovetail.Errorf(dovetail.Conflict, "%s appeared meanwhile and stays as it is; what was to be written there is in %s", o.File, kept)}

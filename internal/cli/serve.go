@@ -131,7 +131,9 @@ func (d *daemon) census(ctx context.Context) (runs, replicas int, err error) {
 	err = d.engine.Inspect(ctx, func(c *sched.Core, _ time.Time) {
 		told := make(map[dovetail.RunID]bool) // not those that are stopping
 		for _, a := range c.Desired() {
-			told[a.Run] = true
+			if a.N > 0 {
+				told[a.Run] = true
+			}
 			replicas += a.N
 		}
 		runs = len(told)

@@ -30,6 +30,11 @@ const (
 // free makes sure, before anything is simulated, that nothing is overwritten unless that was asked for.
 func (o *simulateOptions) free() error {
 	if o.Out != "" {
+		for _, name := range []string{pageFile, csvFile, jsonFile, tableFile} {
+			if o.PerRun != "" && whereabouts(o.PerRun) == whereabouts(filepath.Join(o.Out, name)) {
+				return usagef("--per-run %s is a file of the report in --out; choose another name, or leave it out: %s is in the report", o.PerRun, perRunFile)
+			}
+		}
 		entries, err := os.ReadDir(o.Out)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -47,6 +52,18 @@ func (o *simulateOptions) free() error {
 		return out.exists()
 	}
 	return nil
+}
+
+// whereabouts returns where a file is, or will be, however it is spelt.
+func whereabouts(file string) string {
+	if abs, err := filepath.Abs(file); err == nil {
+		file = abs
+	}
+	dir, base := filepath.Split(file)
+	if direct, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = direct
+	}
+	return filepath.Join(dir, base)
 }
 
 // makeDirectory makes the directory of the report, if there is to be one. It stays empty until there is something to report, so
@@ -67,7 +84,7 @@ func (o *simulateOptions) runFiles() []fileOutput {
 	if o.PerRun != "" {
 		files = append(files, fileOutput{File: o.PerRun, Force: o.Force})
 	}
-	if path := filepath.Join(o.Out, perRunFile); o.Out != "" && path != filepath.Clean(o.PerRun) {
+	if path := filepath.Join(o.Out, perRunFile); o.Out != "" && (o.PerRun == "" || whereabouts(path) != whereabouts(o.PerRun)) {
 		files = append(files, fileOutput{File: path, Force: o.Force})
 	}
 	return files

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ type simulation struct {
 	results []study.Result
 	stopped error    // why cells are missing; nil: none are
 	beside  []string // files that are not where they were to be, and where they are
+	failed  error    // why what became of every run could not be written
 }
 
 func (e *environment) simulate(ctx context.Context, o *simulateOptions) error {
@@ -43,15 +45,17 @@ func (e *environment) simulate(ctx context.Context, o *simulateOptions) error {
 	if err := e.present(s, o); err != nil {
 		return err
 	}
-	if len(s.beside) == 0 {
-		return e.broken(s)
+	unwritten := s.failed
+	if len(s.beside) > 0 {
+		unwritten = errors.Join(unwritten, dovetail.Errorf(dovetail.Conflict, "%s", strings.Join(s.beside, "; ")))
 	}
-	beside := dovetail.Errorf(dovetail.Conflict, "%s", strings.Join(s.beside, "; "))
-	if err := e.broken(s); err != nil { // how it was broken off is the exit code
-		e.complain(beside)
+	if err := e.broken(s); err != nil && unwritten != nil { // how it was broken off is the exit code
+		e.complain(unwritten)
+		return err
+	} else if err != nil {
 		return err
 	}
-	return beside
+	return unwritten
 }
 
 // newSimulation reads the cluster and the trace.
@@ -190,10 +194,17 @@ func (e *environment) play(ctx context.Context, s *simulation, o *simulateOption
 	}
 	bar := e.newBar()
 	s.sweep.Progress = bar.show
+	played := false
 	run := func(w io.Writer) error {
 		runs := report.NewPerRun(w)
+		var unwritten error // the play goes on: there are its figures
 		if w != io.Discard {
-			s.sweep.Keep = runs.Write
+			s.sweep.Keep = func(schedule *report.Schedule) error {
+				if unwritten == nil {
+					unwritten = runs.Write(schedule)
+				}
+				return nil
+			}
 		}
 		var err error
 		s.results, err = s.sweep.Run(ctx)
@@ -205,10 +216,14 @@ func (e *environment) play(ctx context.Context, s *simulation, o *simulateOption
 			e.say("Interrupted: no cell is done.")
 			return err
 		}
-		s.stopped = err
-		return runs.Flush()
+		s.stopped, played = err, true
+		return cmp.Or(unwritten, runs.Flush())
 	}
-	return s.writeRuns(o.runFiles(), nil, run)
+	err := s.writeRuns(o.runFiles(), nil, run)
+	if played {
+		s.failed, err = err, nil
+	}
+	return err
 }
 
 // writeRuns writes what the function writes into all of the files, and to these writers.
