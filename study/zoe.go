@@ -43,7 +43,7 @@ type ZoeEvaluation struct {
 	ReasonsOf    string    `json:"reasonsOf"` // the run that Claim.Why is about
 	Claims       []Claim   `json:"claims"`
 	Rules        []ZoeRule `json:"rules,omitempty"`   // what our own rules gain or lose against Zoe's simulator
-	Notices      []string  `json:"notices,omitempty"` // what people should know: jobs of the trace that were left out, or never started
+	Notices      []string  `json:"notices,omitempty"` // what people should know: that it was interrupted, jobs of the trace that were left out, or never started
 	Cells        []ZoeCell `json:"cells"`
 }
 
@@ -71,7 +71,10 @@ func (z *Zoe) run(ctx context.Context, parts []zoePart) (*ZoeEvaluation, error) 
 	}
 	failed, err := known.simulate(ctx, e, parts)
 	found := newEvidence(e.Cells)
-	found.failed = failed
+	found.failed, found.seeds = failed, make(map[string]int)
+	for i := range parts {
+		found.seeds[parts[i].name] = len(z.seeds(&parts[i]))
+	}
 	for i := range claims {
 		claims[i].judge(found, z.Applications == ZoeFull)
 		claims[i].reason()
@@ -100,6 +103,7 @@ func (z *Zoe) simulate(ctx context.Context, e *ZoeEvaluation, parts []zoePart) (
 			continue
 		}
 		if ctx.Err() != nil {
+			e.Notices = append(e.Notices, fmt.Sprintf("interrupted: %d of %d cells were simulated", len(e.Cells), done.total))
 			return failed, err
 		}
 		err = fmt.Errorf("%s: %w", p.title, err)

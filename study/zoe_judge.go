@@ -51,6 +51,7 @@ type Check struct {
 // evidence finds cells.
 type evidence struct {
 	cells  map[at]map[uint64]*ZoeCell
+	seeds  map[string]int    // how many each part has, by name
 	failed map[string]string // why a part failed, by name
 }
 
@@ -92,8 +93,13 @@ func (e *evidence) values(needs []at, of func([]*ZoeCell) float64) []float64 {
 	return values
 }
 
-// missing says why a claim cannot be judged: a part that it needs failed, or a check has no seed with all of its cells. It is empty if
-// the claim can be judged.
+// complete reports whether these settings were simulated on all seeds of their parts.
+func (e *evidence) complete(needs []at) bool {
+	return !slices.ContainsFunc(needs, func(a at) bool { return len(e.cells[a]) < e.seeds[a.part] })
+}
+
+// missing says why a claim cannot be judged: a part that it needs failed, or a check lacks cells, be it of one seed only. It is empty
+// if the claim can be judged.
 func (e *evidence) missing(c *Claim) string {
 	for i := range c.Checks {
 		needs := c.Checks[i].needs
@@ -102,7 +108,7 @@ func (e *evidence) missing(c *Claim) string {
 				return why
 			}
 		}
-		if len(e.values(needs, func([]*ZoeCell) float64 { return 0 })) == 0 {
+		if !e.complete(needs) {
 			return "some of its cells are missing"
 		}
 	}
@@ -114,7 +120,7 @@ func (c *Claim) judge(e *evidence, full bool) {
 	for i := range c.Checks {
 		k := &c.Checks[i]
 		k.measure(e.values(k.needs, k.of))
-		k.judged = k.Value.N > 0 && (full || !k.Full)
+		k.judged = k.Value.N > 0 && e.complete(k.needs) && (full || !k.Full)
 	}
 	c.conclude()
 	if c.Missing = e.missing(c); c.Missing != "" {

@@ -74,7 +74,7 @@ func zoeRules(e *evidence, traced bool) []ZoeRule {
 			peer, one, nodes := row, row, row
 			peer.part, one.part, nodes.part = t.peer, t.one, t.nodes
 			needs := []at{peer, one, nodes}
-			if len(e.values(needs, func([]*ZoeCell) float64 { return 0 })) == 0 {
+			if !e.complete(needs) {
 				continue
 			}
 			mean, median := e.compare(needs, meanTurnaround), e.compare(needs, medianTurnaround)

@@ -212,27 +212,45 @@ func TestZoeOnly(t *testing.T) {
 	}
 }
 
-// TestZoeInterrupted shows that claims whose cells are done are judged, and the others are not.
+// TestZoeInterrupted shows that claims are judged whose cells are done on all seeds, that the others are not, and have no reason, and that
+// reports say how far the run came.
 func TestZoeInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	why := errors.New("enough")
-	z := Zoe{Applications: ZoeFewest, Seeds: 1, Only: []string{"10.4-same", "11-tails"}, Workers: 1}
-	last := 0.0
-	z.Progress = func(p Progress) {
-		if p.Share < last || p.Total != 8+2*zoeTestbedSeeds {
-			t.Errorf("progress %v after a share of %v", p, last)
+	for _, tc := range []struct {
+		seeds   int
+		verdict Verdict // on the first claim, of 8 cells a seed; the second has 2 cells a seed of the testbed
+		check   string  // what becomes of its first check
+	}{{1, Reproduced, "yes"}, {2, NotJudged, "–"}} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("enough")
+		z := Zoe{Applications: ZoeFewest, Seeds: tc.seeds, Only: []string{"10.4-same", "11-tails"}, Workers: 1}
+		total := 8*tc.seeds + 2*zoeTestbedSeeds
+		last := 0.0
+		z.Progress = func(p Progress) {
+			if p.Share < last || p.Total != total {
+				t.Errorf("%d seeds: progress %v after a share of %v", tc.seeds, p, last)
+			}
+			if last = p.Share; p.Done == 9 {
+				cancel(why)
+			}
 		}
-		if last = p.Share; p.Done == 9 {
-			cancel(why)
+		e, err := z.Run(ctx)
+		if !errors.Is(err, why) || e == nil {
+			t.Fatalf("%d seeds: evaluation %v, error %v; want an evaluation and the context's cause", tc.seeds, e, err)
 		}
-	}
-	e, err := z.Run(ctx)
-	if !errors.Is(err, why) || e == nil {
-		t.Fatalf("evaluation %v, error %v; want an evaluation and the context's cause", e, err)
-	}
-	if e.Claims[0].Verdict != Reproduced || e.Claims[1].Verdict == Reproduced && e.Claims[1].Checks[0].Value.N == zoeTestbedSeeds {
-		t.Errorf("verdicts %s and %s; want the first claim reproduced, and the second not on all seeds",
-			e.Claims[0].Verdict, e.Claims[1].Verdict)
+		first, second := &e.Claims[0], &e.Claims[1]
+		if first.Verdict != tc.verdict || first.Checks[0].result() != tc.check || first.Checks[0].Value.N != 1 {
+			t.Errorf("%d seeds: first claim %q, its first check %q on %d seeds; want %s, %q on one",
+				tc.seeds, first.verdict(), first.Checks[0].result(), first.Checks[0].Value.N, tc.verdict, tc.check)
+		}
+		if second.verdict() != "not judged: some of its cells are missing" || second.Why != "" {
+			t.Errorf("%d seeds: second claim %q because %q; want it not judged for its cells, and no reason", tc.seeds, second.verdict(), second.Why)
+		}
+		var markdown strings.Builder
+		notice := fmt.Sprintf("interrupted: 9 of %d cells were simulated", total)
+		if err := e.WriteMarkdown(&markdown); err != nil || !slices.Equal(e.Notices, []string{notice}) ||
+			!strings.HasPrefix(markdown.String(), "Notice: "+notice+".\n\n## Claims\n") {
+			t.Errorf("%d seeds: error %v, notices %q; want only %q, and that it comes first in\n%s", tc.seeds, err, e.Notices, notice, &markdown)
+		}
 	}
 }
 

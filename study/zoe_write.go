@@ -62,8 +62,15 @@ func writeVerdicts(b *bytes.Buffer, claims []Claim) {
 		n[Reproduced], n[Partly], n[NotReproduced], n[NotJudged])
 }
 
-// WriteMarkdown writes the claims, what they were judged by, and the comparison of rules, as Markdown tables.
-func (e *ZoeEvaluation) WriteMarkdown(w io.Writer) error { return writeMarkdown(w, e.Sections()) }
+// WriteMarkdown writes the notices, and the claims, what they were judged by, and the comparison of rules, as Markdown tables.
+func (e *ZoeEvaluation) WriteMarkdown(w io.Writer) error {
+	for _, n := range e.Notices {
+		if _, err := fmt.Fprintf(w, "Notice: %s.\n\n", n); err != nil {
+			return err
+		}
+	}
+	return writeMarkdown(w, e.Sections())
+}
 
 func writeMarkdown(w io.Writer, sections []report.Section) error {
 	var b bytes.Buffer
@@ -104,7 +111,7 @@ func claimSections(list []Claim) []report.Section {
 	return []report.Section{claims, checks}
 }
 
-// Sections returns the tables of the evaluation for a report.
+// Sections returns the tables of the evaluation for a report, which is to show the notices beside them.
 func (e *ZoeEvaluation) Sections() []report.Section {
 	all := claimSections(e.Claims)
 	claims := &all[0]
@@ -117,7 +124,7 @@ func (e *ZoeEvaluation) Sections() []report.Section {
 			Title: "What our own rules gain or lose",
 			Columns: []string{"workload", "policy", "allocator", "turnaround, s", "Zoe's simulator", "ours, one machine",
 				"ours, nodes", "one machine to Zoe's", "nodes to one machine"},
-			Note: strings.Join(append([]string{"A ratio below 1 is a gain; – where nothing was started"}, e.Notices...), ". ") + ".",
+			Note: "A ratio below 1 is a gain; – where nothing was started.",
 		}
 		for i := range e.Rules {
 			r := &e.Rules[i]
