@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -131,9 +133,11 @@ func (o *experimentOptions) read(full bool, changed func(flag string) bool) erro
 
 func (e *environment) experimentZoe(ctx context.Context, o *experimentOptions) error {
 	out := simulateOptions{Out: o.Out, Force: o.Force}
-	if err := out.free(); err != nil {
+	tidy, err := reserve(&out)
+	if err != nil {
 		return err
 	}
+	defer tidy()
 	bar := e.newBar()
 	z := study.Zoe{
 		Applications: o.Applications, Seeds: o.Seeds, Only: o.Only, Hash: o.Hash, Digests: o.Out != "", Workers: o.Workers,
@@ -153,70 +157,100 @@ func (e *environment) experimentZoe(ctx context.Context, o *experimentOptions) e
 	if result == nil || len(result.Cells) == 0 {
 		return cause(ctx, failed)
 	}
-	for _, n := range slices.Concat(notices, result.Notices) {
+	notices = append(notices, result.Notices...)
+	for _, n := range notices {
 		e.say("Notice: %s.", printable(n))
 	}
-	if err := out.makeDirectory(); err != nil {
-		return err
-	}
-	took := e.now().Sub(bar.started)
-	if o.Out != "" {
-		if err := writeExperiment(&out, o, result, took); err != nil {
-			return err
-		}
-	}
-	if err := e.show(result, result.WriteText); err != nil {
-		return err
-	}
-	if o.Out != "" {
-		e.note("The report is in %s.", o.Out)
-	}
+	err = e.conclude(&out, result, func() (*report.Report, error) {
+		return &report.Report{
+			Title: "The evaluation of Zoe, repeated", Command: o.Command, Notes: notices, Sections: result.Sections(), Figures: result.Figures(),
+			About: []report.Fact{
+				{Name: "Applications", Value: fmt.Sprint(o.Applications)}, {Name: "Seeds", Value: fmt.Sprintf("1 to %d", o.Seeds)}, tookFact(e.now().Sub(bar.started)),
+			},
+		}, nil
+	})
 	switch {
 	case failed == nil:
-		return nil
 	case ctx.Err() != nil:
 		e.say("Interrupted: claims whose cells are missing are not judged.")
 	default:
 		e.say("A part of the experiment failed: claims that need it are not judged, the others are.")
 	}
+	if err != nil {
+		return err
+	}
 	return cause(ctx, failed)
 }
 
-// writeExperiment fills the directory of the report.
-func writeExperiment(out *simulateOptions, o *experimentOptions, result *study.ZoeEvaluation, took time.Duration) error {
-	return writeEvaluation(out, &report.Report{
-		Title: "The evaluation of Zoe, repeated", Command: o.Command, Sections: result.Sections(), Figures: result.Figures(),
-		About: []report.Fact{
-			{Name: "Applications", Value: fmt.Sprint(o.Applications)}, {Name: "Seeds", Value: fmt.Sprintf("1 to %d", o.Seeds)}, tookFact(took),
-		},
-	}, result.WriteMarkdown, result)
+// evaluation is what an experiment comes to.
+type evaluation interface {
+	WriteText(w io.Writer) error
+	WriteMarkdown(w io.Writer) error
+}
+
+// reserve makes the directory of a report, if there is to be one, before anything is simulated: afterwards it would be too late to ask for
+// another. The function that it returns takes a directory that was made here and is still empty away again.
+func reserve(out *simulateOptions) (tidy func(), err error) {
+	if err := out.free(); err != nil {
+		return nil, err
+	}
+	_, missing := os.Stat(out.Out)
+	if err := out.makeDirectory(); err != nil {
+		return nil, err
+	}
+	return func() {
+		if out.Out != "" && missing != nil {
+			_ = os.Remove(out.Out) // fails if it is not empty
+		}
+	}, nil
+}
+
+// conclude writes the report of an evaluation, if there is to be one, and prints the evaluation even if a file could not be written.
+func (e *environment) conclude(out *simulateOptions, result evaluation, page func() (*report.Report, error)) error {
+	var failed error
+	if out.Out != "" {
+		p, err := page()
+		if err == nil {
+			err = writeEvaluation(out, p, result)
+		}
+		failed = err
+	}
+	if err := e.show(result, result.WriteText); err != nil {
+		return errors.Join(failed, err)
+	}
+	if out.Out != "" && failed == nil {
+		e.note("The report is in %s.", out.Out)
+	}
+	return failed
 }
 
 func tookFact(took time.Duration) report.Fact {
 	return report.Fact{Name: "Took", Value: fmt.Sprintf("%s on %s", span(took), plural(runtime.GOMAXPROCS(0), "core", "cores"))}
 }
 
-// writeEvaluation writes the page of an evaluation, its claims as Markdown and as JSON, and its figures.
-func writeEvaluation(out *simulateOptions, page *report.Report, markdown func(io.Writer) error, result any) error {
+// writeEvaluation writes the page of an evaluation, its claims as Markdown and as JSON, and its figures. A file that cannot be written
+// does not keep the others from being written; the error is about the first one.
+func writeEvaluation(out *simulateOptions, page *report.Report, result evaluation) error {
 	type file struct {
 		name string
 		fill func(io.Writer) error
 	}
 	files := []file{
 		{pageFile, func(w io.Writer) error { return report.WriteHTML(w, page) }},
-		{claimsMarkdown, markdown},
+		{claimsMarkdown, result.WriteMarkdown},
 		{claimsJSON, func(w io.Writer) error { return writeEncoded(w, result) }},
 	}
 	for _, f := range page.Figures {
 		name := filepath.Join(figuresPath, f.Name)
 		files = append(files, file{name + ".svg", f.WriteSVG}, file{name + ".png", f.WritePNG})
 	}
+	var first error
 	for _, f := range files {
-		if err := out.fill(f.name, f.fill); err != nil {
-			return err
+		if err := out.fill(f.name, f.fill); err != nil && first == nil {
+			first = err
 		}
 	}
-	return nil
+	return first
 }
 
 // writeEncoded writes a value as JSON.

@@ -87,9 +87,11 @@ func (o *colocationOptions) read(full bool, changed func(flag string) bool) erro
 
 func (e *environment) experimentColocation(ctx context.Context, o *colocationOptions) error {
 	out := simulateOptions{Out: o.Out, Force: o.Force}
-	if err := out.free(); err != nil {
+	tidy, err := reserve(&out)
+	if err != nil {
 		return err
 	}
+	defer tidy()
 	bar := e.newBar()
 	c := study.Colocation{
 		Seeds: o.Seeds, Only: o.Only, Workers: o.Workers, Progress: bar.show, Store: func() study.Memory { return mem.New() },
@@ -99,31 +101,18 @@ func (e *environment) experimentColocation(ctx context.Context, o *colocationOpt
 	if result == nil {
 		return cause(ctx, failed)
 	}
-	if err := out.makeDirectory(); err != nil {
-		return err
-	}
-	if o.Out != "" {
+	err = e.conclude(&out, result, func() (*report.Report, error) {
 		figures, err := result.Figures()
-		if err != nil {
-			return err
-		}
-		page := report.Report{
+		return &report.Report{
 			Title: "The evaluation of learned co-locations, repeated", Command: o.Command, Sections: result.Sections(), Figures: figures,
 			About: []report.Fact{{Name: "Seeds", Value: fmt.Sprintf("1 to %d", o.Seeds)}, tookFact(e.now().Sub(bar.started))},
-		}
-		if err := writeEvaluation(&out, &page, result.WriteMarkdown, result); err != nil {
-			return err
-		}
-	}
-	if err := e.show(result, result.WriteText); err != nil {
-		return err
-	}
-	if o.Out != "" {
-		e.note("The report is in %s.", o.Out)
-	}
+		}, err
+	})
 	if failed != nil {
 		e.say("Interrupted: claims whose runs are missing are not judged.")
-		return cause(ctx, failed)
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	return cause(ctx, failed)
 }

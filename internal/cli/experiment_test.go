@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dovetail-sched/dovetail"
 	"github.com/dovetail-sched/dovetail/study"
 	"github.com/dovetail-sched/dovetail/trace"
 )
@@ -101,5 +106,37 @@ func TestColocationOptions(t *testing.T) {
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s: options differ (-want +got):\n%s", tc.reason, diff)
 		}
+	}
+}
+
+// TestExperimentBeside shows that a file which appears while an experiment runs costs nothing of it: it stays, what was to be there is
+// beside it, the other files and the text are there, and the exit code tells.
+func TestExperimentBeside(t *testing.T) {
+	e, out, errOut := testEnvironment(nil)
+	e.started = true
+	into := filepath.Join(t.TempDir(), "report")
+	e.now = func() time.Time {
+		if err := os.WriteFile(filepath.Join(into, pageFile), []byte("mine"), 0o600); err != nil {
+			t.Error(err)
+		}
+		return time.Time{}
+	}
+	err := e.experimentZoe(t.Context(), &experimentOptions{Applications: study.ZoeFewest, Seeds: 1, Only: []string{"11-tails"}, Out: into})
+	if code := e.finish(t.Context(), err); code != exitFailed || dovetail.CodeOf(err) != dovetail.Conflict {
+		t.Errorf("exit code %d of %v; want %d and a conflict", code, err, exitFailed)
+	}
+	if !strings.Contains(out.String(), "11-tails") {
+		t.Errorf("the claim is not printed: %q", out)
+	}
+	for name, begins := range map[string]string{
+		pageFile: "mine", "report-2.html": "<!", claimsMarkdown: "## Claims", claimsJSON: "{",
+		filepath.Join(figuresPath, "testbed-turnaround-boxes.svg"): "<",
+	} {
+		if data, err := os.ReadFile(filepath.Join(into, name)); err != nil || !strings.HasPrefix(string(data), begins) {
+			t.Errorf("%s begins with %.20q, %v; want %q", name, data, err, begins)
+		}
+	}
+	if !strings.Contains(errOut.String(), "report-2.html") || strings.Contains(errOut.String(), "The report is in") {
+		t.Errorf("said %q; want where the page is, and not that all is well", errOut)
 	}
 }
