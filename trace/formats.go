@@ -128,9 +128,9 @@ func fields(line []byte, into [][]byte) [][]byte {
 	return into
 }
 
-func looksOwn(line []byte) bool   { return line[0] == '{' }
-func looksSWF(line []byte) bool   { return line[0] == ';' || len(bytes.Fields(line)) == 18 }
-func looksZoe(line []byte) bool   { return len(bytes.Fields(line)) == 7 }
+func looksOwn(line []byte) bool { return line[0] == '{' }
+func looksSWF(line []byte) bool { return line[0] == ';' || len(bytes.Fields(line)) == 18 }
+func looksZoe(line []byte) bool { return len(bytes.Fields(line)) == 7 }
 func looksOpenb(line []byte) bool {
 	return bytes.HasPrefix(bytes.ReplaceAll(line, []byte{'"'}, nil), []byte("name,cpu_milli,"))
 }
