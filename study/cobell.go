@@ -88,13 +88,18 @@ func (c *Cobell) Run(ctx context.Context) (*CobellEvaluation, error) {
 		return nil, err
 	}
 	e := &CobellEvaluation{Seeds: c.Seeds, Repetitions: c.Repetitions}
+	var whole CobellEvaluation // the parts that are done: by half of one nothing is judged
 	var err error
 	if c.wants(CobellModels) {
 		e.Errors, err = c.models(ctx, &cobellProgress{tell: c.Progress, total: c.Seeds})
+		whole.Errors = e.Errors
 	}
 	if err == nil && c.wants(CobellTarget) {
 		e.Runs, err = c.target(ctx)
 		e.Policies = targetRows(e.Runs)
+		if err == nil {
+			whole.Runs = e.Runs
+		}
 	}
 	if err == nil && c.wants(CobellData) {
 		e.Data, err = (&Runtimes{Bell: c.Bell, C3O: c.C3O, Seed: 1, Workers: c.Workers, Progress: c.Progress}).Run(ctx)
@@ -102,7 +107,7 @@ func (c *Cobell) Run(ctx context.Context) (*CobellEvaluation, error) {
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
-	e.Claims = judged(e, cobellClaims())
+	e.Claims = judged(&whole, cobellClaims())
 	if err == nil { // what is missing was not asked for
 		e.Claims = slices.DeleteFunc(e.Claims, func(c Claim) bool { return c.Verdict == NotJudged })
 	}

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -52,6 +53,24 @@ func TestCobellGolden(t *testing.T) {
 		}
 	}
 	compareGolden(t, "cobell", b.String(), "models or the core changed on purpose")
+}
+
+// TestCobellInterrupted demands that the runs there are come back when the context ends, and that nothing is judged by a part of them.
+func TestCobellInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := Cobell{
+		Seeds: 1, Repetitions: 1, Only: []string{CobellTarget}, Workers: 1, Store: func() Memory { return mem.New() },
+		Progress: func(Progress) { cancel() }, // after one play of the first policy
+	}
+	e, err := c.Run(ctx)
+	if err == nil || e == nil || len(e.Runs) == 0 {
+		t.Fatalf("%v, %v; want an evaluation with some runs, and an error", e, err)
+	}
+	for _, c := range e.Claims {
+		if c.Verdict != NotJudged {
+			t.Errorf("claim %s: %s", c.ID, c.Verdict)
+		}
+	}
 }
 
 // TestTruthRace holds what the loop takes for the truth against the simulator: J at a fixed scale-out, coming while K runs or after it.

@@ -70,8 +70,8 @@ func (c *Colocation) check() error {
 	return nil
 }
 
-// Run computes the parts that are wanted. When the context ends it returns what is done, together with the context's cause; claims of which nothing
-// is known are then not judged; those of parts that are not wanted are left out. It fails with dovetail.Invalid if there is no such part.
+// Run computes the parts that are wanted. When the context ends it returns what is done, together with the context's cause; claims of parts that
+// are not done are then not judged; those of parts that are not wanted are left out. It fails with dovetail.Invalid if there is no such part.
 func (c *Colocation) Run(ctx context.Context) (*ColocationEvaluation, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -81,13 +81,16 @@ func (c *Colocation) Run(ctx context.Context) (*ColocationEvaluation, error) {
 	if c.wants(ColocationTables) {
 		e.Pairs, err = pairRows(ctx)
 	}
+	whole := &ColocationEvaluation{Pairs: e.Pairs} // the parts that are done: by half of the plays nothing is judged
 	if err == nil {
-		err = c.queues(ctx, e)
+		if err = c.queues(ctx, e); err == nil {
+			whole = e
+		}
 	}
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
-	e.Claims = judged(e, colocationClaims())
+	e.Claims = judged(whole, colocationClaims())
 	if err == nil { // what is missing was not asked for
 		e.Claims = slices.DeleteFunc(e.Claims, func(c Claim) bool { return c.Verdict == NotJudged })
 	}

@@ -161,10 +161,13 @@ func TestColocationRefuses(t *testing.T) {
 // TestColocationInterrupted demands that what is done is returned when the context ends, and that nothing is judged by what is not.
 func TestColocationInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	e, err := (&Colocation{Seeds: 1, Only: []string{ColocationQueues}, Store: func() Memory { return mem.New() }}).Run(ctx)
-	if err == nil || e == nil {
-		t.Fatalf("%v, %v; want an evaluation and an error", e, err)
+	c := Colocation{
+		Seeds: 2, Only: []string{ColocationQueues}, Workers: 1, Store: func() Memory { return mem.New() },
+		Progress: func(Progress) { cancel() }, // after the first seed of the first queue
+	}
+	e, err := c.Run(ctx)
+	if err == nil || e == nil || len(e.Runs) == 0 {
+		t.Fatalf("%v, %v; want an evaluation with some runs, and an error", e, err)
 	}
 	for _, c := range e.Claims {
 		if c.Verdict != NotJudged {
