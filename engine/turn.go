@@ -40,8 +40,8 @@ type Turner struct {
 	nodes   int64     // in the records of how they were used, after base
 	now     time.Time // of the last turn
 	holding bool
-	last    TurnResult // kept until it is on record
-	pending bool       // the last turn is not on record yet
+	last    TurnResult // of the turn that is pending
+	pending bool       // it is not on record yet
 	away    coloc.Away // what the core has put away and is not on record yet
 	records []Record   // reused when the store discards
 }
@@ -194,9 +194,10 @@ func (t *Turner) Retry(ctx context.Context) (TurnResult, error) {
 	if err := t.store.Append(ctx, t.last.Changes); err != nil && !t.landed(ctx, t.last.Changes.Records) {
 		return TurnResult{}, err
 	}
-	t.pending = false
+	res := t.last
+	t.last, t.pending = TurnResult{}, false // it may be large
 	t.hook("append.after")
-	return t.last, nil
+	return res, nil
 }
 
 // landed reports whether the records are in the journal although appending them returned an error, as it may when the

@@ -49,10 +49,10 @@ func (e *environment) simulate(ctx context.Context, o *simulateOptions) error {
 	if len(s.beside) > 0 {
 		unwritten = errors.Join(unwritten, dovetail.Errorf(dovetail.Conflict, "%s", strings.Join(s.beside, "; ")))
 	}
-	if err := e.broken(s); err != nil && unwritten != nil { // how it was broken off is the exit code
-		e.complain(unwritten)
-		return err
-	} else if err != nil {
+	if err := e.broken(s); err != nil { // how it was broken off is the exit code
+		if unwritten != nil {
+			e.complain(unwritten)
+		}
 		return err
 	}
 	return unwritten
